@@ -1,0 +1,75 @@
+# Every target makes the virtual environment it needs: Python (with venv), make and git are enough.
+PYTHON ?= python3
+PYTHON_LOWEST ?= python3.11
+WORKERS ?= 2
+
+VENV := .venv
+LOWEST := .venv-lowest
+BIN := $(VENV)/bin
+TYPED := src tests $(wildcard benchmarks)
+
+# Test workers are the parallelism; a pool of threads inside each only makes them wait for each other.
+PYTEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+PIP_INSTALL := -m pip install -qq
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test format benchmarks test-lowest clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.core ## audit honest and broken mechanisms, to see what dpaudit does
+	@$(BIN)/dpaudit demo
+
+test: $(VENV)/.dev ## the gate: format, lint, types, tests and doctests
+	@echo "== ruff format"
+	@$(BIN)/ruff format --check .
+	@echo "== ruff check"
+	@$(BIN)/ruff check --quiet .
+	@echo "== mypy"
+	@$(BIN)/mypy $(TYPED)
+	@echo "== pytest"
+	@$(PYTEST_ENV) $(BIN)/python -m pytest --quiet -n $(WORKERS)
+
+format: $(VENV)/.dev ## format the code and fix what ruff can fix
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+benchmarks: $(VENV)/.core ## measure efficiency, validity and speed
+	@$(BIN)/python benchmarks/efficiency.py
+	@$(BIN)/python benchmarks/validity.py
+	@$(BIN)/python benchmarks/speed.py
+
+test-lowest: $(LOWEST)/.installed ## the tests, on the oldest dependencies we promise
+	@$(PYTEST_ENV) $(LOWEST)/bin/python -m pytest --quiet -n $(WORKERS)
+
+clean: ## remove virtual environments, caches and build outputs
+	rm -rf $(VENV) $(LOWEST) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# bin/pip comes last in the making of an environment: where it stands, the environment is whole.
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit("dpaudit needs Python 3.11 or newer; name one: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@echo "== making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml | $(BIN)/pip
+	@echo "== installing dpaudit into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/pip
+	@echo "== installing dpaudit and its development tools into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/.core
+
+$(LOWEST)/bin/pip:
+	@echo "== making $(LOWEST)"
+	@$(PYTHON_LOWEST) -m venv $(LOWEST)
+
+$(LOWEST)/.installed: pyproject.toml | $(LOWEST)/bin/pip
+	@echo "== installing dpaudit on its oldest dependencies into $(LOWEST)"
+	@$(LOWEST)/bin/python $(PIP_INSTALL) --editable '.[test]' 'numpy==1.26.*' 'scipy==1.11.*' 'scikit-learn==1.3.*' 'click==8.1.*' 'rich==13.*'
+	@touch $@

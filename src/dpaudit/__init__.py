@@ -1,0 +1,99 @@
+"""Audits privacy claims: a certified counterexample, or the largest privacy loss it could certify.
+
+The public names live in the rooms below and are loaded when first asked for, so that
+`import dpaudit`, `dpaudit --help` and pytest collection stay fast (none of them loads numpy).
+
+>>> import dpaudit
+>>> print(dpaudit.__version__)
+0.1.0
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from dpaudit._version import __version__
+
+if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compares the two
+    from dpaudit.auditing import audit as audit
+    from dpaudit.auditing import compare_samples as compare_samples
+    from dpaudit.claims import ZCDP as ZCDP
+    from dpaudit.claims import ApproxDP as ApproxDP
+    from dpaudit.claims import Claim as Claim
+    from dpaudit.claims import GaussianDP as GaussianDP
+    from dpaudit.claims import InvalidClaim as InvalidClaim
+    from dpaudit.claims import Profile as Profile
+    from dpaudit.claims import PureDP as PureDP
+    from dpaudit.claims import RenyiDP as RenyiDP
+    from dpaudit.domains import categories as categories
+    from dpaudit.domains import floats as floats
+    from dpaudit.domains import integers as integers
+    from dpaudit.domains import records as records
+    from dpaudit.domains import vectors as vectors
+    from dpaudit.evidence import Audit as Audit
+    from dpaudit.evidence import Counterexample as Counterexample
+    from dpaudit.evidence import Evidence as Evidence
+    from dpaudit.evidence import Verdict as Verdict
+    from dpaudit.evidence import load as load
+    from dpaudit.mechanism import HealthWarning as HealthWarning
+    from dpaudit.mechanism import InvalidOutput as InvalidOutput
+    from dpaudit.mechanism import one_at_a_time as one_at_a_time
+    from dpaudit.neighbours import Pair as Pair
+    from dpaudit.neighbours import add_or_remove_one as add_or_remove_one
+    from dpaudit.neighbours import pairs as pairs
+    from dpaudit.neighbours import query_answers as query_answers
+    from dpaudit.neighbours import replace_one as replace_one
+    from dpaudit.testers.betting import BettingTester as BettingTester
+
+_HOME = {
+    # what is promised
+    "Claim": "dpaudit.claims",
+    "PureDP": "dpaudit.claims",
+    "ApproxDP": "dpaudit.claims",
+    "RenyiDP": "dpaudit.claims",
+    "ZCDP": "dpaudit.claims",
+    "GaussianDP": "dpaudit.claims",
+    "Profile": "dpaudit.claims",
+    "InvalidClaim": "dpaudit.claims",
+    # what a record may be
+    "floats": "dpaudit.domains",
+    "integers": "dpaudit.domains",
+    "categories": "dpaudit.domains",
+    "vectors": "dpaudit.domains",
+    "records": "dpaudit.domains",
+    # which pairs count
+    "Pair": "dpaudit.neighbours",
+    "pairs": "dpaudit.neighbours",
+    "add_or_remove_one": "dpaudit.neighbours",
+    "replace_one": "dpaudit.neighbours",
+    "query_answers": "dpaudit.neighbours",
+    # how outputs are drawn
+    "one_at_a_time": "dpaudit.mechanism",
+    "InvalidOutput": "dpaudit.mechanism",
+    "HealthWarning": "dpaudit.mechanism",
+    # the audit
+    "BettingTester": "dpaudit.testers.betting",
+    "audit": "dpaudit.auditing",
+    "compare_samples": "dpaudit.auditing",
+    # what comes back
+    "Audit": "dpaudit.evidence",
+    "Verdict": "dpaudit.evidence",
+    "Counterexample": "dpaudit.evidence",
+    "Evidence": "dpaudit.evidence",
+    "load": "dpaudit.evidence",
+}
+
+__all__ = ["__version__", *_HOME]
+
+if not TYPE_CHECKING:  # hidden from type checkers, which would take it for "any name exists"
+
+    def __getattr__(name: str) -> object:
+        """Load a public name from its room on first use (PEP 562)."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,577 @@
+"""How outputs are drawn: signatures, checked outputs, labelled batches, seeds.
+
+A mechanism is any callable that gives `size` independent outputs for one dataset. This room finds
+out once how to call it, gives it a copy of the data at every call, and checks what comes back, so
+that everything above sees one thing: a numeric array or a list, one output per draw.
+"""
+
+import copy
+import difflib
+import importlib
+import importlib.util
+import inspect
+import math
+import os
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Outputs: TypeAlias = npt.NDArray[Any] | list[Any]
+
+# What a parameter may be called to be taken for the random generator, or for the number of draws.
+_RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "prng", "gen"})
+_SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_SEEDED_DRAWS = 1024  # of a call's outputs, how many are compared with the next call's
+_SEEDED_NATS = 41.0  # exp(-41) < 2e-18: equal by chance is excluded
+_SEEDED_SIDES = 64  # how many datasets are remembered: memory does not grow with the pairs
+
+
+class InvalidMechanism(ValueError):
+    """A mechanism that cannot be called, or cannot be found; the message says what to do."""
+
+
+class InvalidOutput(ValueError):
+    """A mechanism gave back something that is not one output per draw."""
+
+
+class WrongLength(InvalidOutput):
+    """A mechanism gave back another number of outputs than it was asked for."""
+
+
+class HealthWarning(UserWarning):
+    """Something about a mechanism looks like a mistake; the audit goes on."""
+
+
+class PairLike(Protocol):
+    """Two datasets that differ by one record; `dpaudit.Pair` is one."""
+
+    @property
+    def data(self) -> Any: ...
+    @property
+    def neighbour(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mechanism:
+    """A named function `(data, size, rng)` that gives `size` independent outputs.
+
+    Made by `as_mechanism`. `draw` hands the function a copy of the data, so that one call cannot
+    corrupt the next, and checks that the outputs lie on the first axis.
+
+    >>> mechanism = as_mechanism(lambda data, size, rng: sum(data) + rng.laplace(size=size))
+    >>> mechanism.draw([1.0, 2.0], 4, np.random.default_rng(0)).shape
+    (4,)
+    """
+
+    name: str
+    function: Callable[[Any, int, np.random.Generator], object]
+
+    def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
+        """Give `size` outputs on `data`: a numeric array with the draws first, or a list."""
+        if size < 1:
+            raise ValueError(f"size must be at least 1, got {size!r}.")
+        try:
+            result = self.function(_own_copy(data), size, rng)
+            return _checked(result, size, self.name)
+        except Exception as error:
+            error.add_note(f"while drawing {size} outputs from {self.name} on data={_short(data)}")
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A user's function with its arguments put where it wants them; can be pickled."""
+
+    function: Callable[..., object]
+    positional: tuple[str, ...]
+    keywords: tuple[tuple[str, str], ...]
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> object:
+        values = {"data": data, "size": size, "rng": rng}
+        keywords = {parameter: values[value] for parameter, value in self.keywords}
+        return self.function(*(values[value] for value in self.positional), **keywords)
+
+
+def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
+    """Make a `Mechanism` of a callable `f(data, size, rng)` or `f(data, size)`.
+
+    How to call it is read once from its signature; further parameters need defaults. A third
+    parameter without a default gets the generator, whatever its name; otherwise a parameter
+    called `rng` (or `generator`, `random_state`, ...) gets it, wherever it stands. A callable
+    without a signature is called as `f(data, size)`.
+
+    >>> def noisy_sum(data, size):
+    ...     return [sum(data)] * size
+    >>> as_mechanism(noisy_sum).name
+    'noisy_sum'
+    """
+    if isinstance(function, Mechanism):
+        return function
+    name = _name_of(function)
+    if inspect.isclass(function):
+        raise InvalidMechanism(f"{name} is a class. Pass an instance of it: {name}(...).")
+    if not callable(function):
+        raise InvalidMechanism(
+            f"a mechanism must be callable as f(data, size, rng) or f(data, size), "
+            f"got {_short(function)}."
+        )
+    return Mechanism(name=name, function=_adapted(function, name))
+
+
+def _adapted(function: Callable[..., object], name: str) -> _Call:
+    """Read from the signature where the size and the generator go."""
+    parameters = _parameters(function)
+    if parameters is None:
+        return _Call(function, ("data", "size"), ())
+    ordered = [p for p in parameters if p.kind in _POSITIONAL]
+    by_place = _by_place(parameters, ordered)
+    by_name = [p for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[len(by_place) :]]
+    keywords = {}
+    for value, names in (("size", _SIZE_NAMES), ("rng", _RNG_NAMES)):
+        fitting = [p.name for p in by_name if p.name in names and p.kind is not p.POSITIONAL_ONLY]
+        if value not in by_place and fitting:
+            keywords[fitting[0]] = value
+    if "size" not in {*by_place, *keywords.values()}:
+        raise InvalidMechanism(
+            f"{name} takes no number of draws: it must be callable as f(data, size, rng) or "
+            f"f(data, size). If each call gives one output, wrap it: "
+            f"dpaudit.one_at_a_time({name})."
+        )
+    left = [*ordered[len(by_place) :], *(p for p in by_name if p not in ordered)]
+    missing = [p.name for p in left if p.default is p.empty and p.name not in keywords]
+    if missing:
+        raise InvalidMechanism(
+            f"{name} needs more than (data, size, rng): no value for {', '.join(missing)}. "
+            f"Bind it: functools.partial({name}, {missing[0]}=...)."
+        )
+    return _Call(function, by_place, tuple(keywords.items()))
+
+
+def _by_place(
+    parameters: list[inspect.Parameter], ordered: list[inspect.Parameter]
+) -> tuple[str, ...]:
+    """Say what the leading parameters get: those without a default, and those whose name fits."""
+    names = [p.name for p in ordered]
+    required = sum(p.default is p.empty for p in ordered)  # defaults come last
+    if names[1:2] and names[1] in _RNG_NAMES:  # f(data, rng, size); f(data, rng) has no size
+        return ("data", "rng", "size") if required > 2 else ("data", "rng")
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        named = any(p.kind is p.KEYWORD_ONLY and p.name in _RNG_NAMES for p in parameters)
+        return ("data", "size") if named else ("data", "size", "rng")
+    if required < 2 and names[1:2] and names[1] in _SIZE_NAMES:
+        required = 2  # f(data, size=1)
+    if required == 2 and names[2:3] and names[2] in _RNG_NAMES:
+        required = 3  # f(data, size, rng=None)
+    return ("data", "size", "rng")[:required]
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter] | None:
+    """List a callable's parameters; None if it does not say (some builtins)."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _name_of(function: object) -> str:
+    """Give a callable's own name, or what it wraps, or its class."""
+    for attribute in ("name", "__name__"):
+        name = getattr(function, attribute, None)
+        if isinstance(name, str):
+            return name
+    wrapped = getattr(function, "func", None)  # functools.partial
+    return type(function).__name__ if wrapped is None else _name_of(wrapped)
+
+
+class _OneAtATime:
+    """A callable `f(data)` or `f(data, rng)` repeated once per draw."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        parameters = _parameters(function) or []
+        ordered = [p for p in parameters if p.kind in _POSITIONAL]
+        by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[2:]]
+        self._function = function
+        self._rng_second = len(ordered) > 1 and (
+            ordered[1].default is inspect.Parameter.empty or ordered[1].name in _RNG_NAMES
+        )
+        self._rng_name = next((name for name in by_name if name in _RNG_NAMES), None)
+        self.__name__ = _name_of(function)
+        self.__qualname__ = getattr(function, "__qualname__", self.__name__)
+        self.__module__ = getattr(function, "__module__", __name__)
+        self.__doc__ = getattr(function, "__doc__", None)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[object]:
+        function = self._function
+        if self._rng_second:
+            return [function(_own_copy(data), rng) for _ in range(size)]
+        if self._rng_name is not None:
+            return [function(_own_copy(data), **{self._rng_name: rng}) for _ in range(size)]
+        return [function(_own_copy(data)) for _ in range(size)]
+
+    def __repr__(self) -> str:
+        return f"one_at_a_time({self.__name__})"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickle by name where this is a decorated function, as Python does with functions."""
+        if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
+            return str(self.__qualname__)
+        return one_at_a_time, (self._function,)
+
+
+def one_at_a_time(function: Callable[..., object]) -> Callable[[Any, int, Any], list[object]]:
+    """Make a mechanism of `f(data)` or `f(data, rng)` that gives one output at each call.
+
+    Slower than a function that draws `size` outputs at once, by a Python call per draw.
+
+    >>> @one_at_a_time
+    ... def flip(data, rng):
+    ...     return data[0] ^ (rng.random() < 0.25)
+    >>> len(flip([True], 5, np.random.default_rng(0)))
+    5
+    """
+    if not callable(function):
+        raise InvalidMechanism(
+            f"one_at_a_time needs a callable f(data) or f(data, rng), got {_short(function)}."
+        )
+    return _OneAtATime(function)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Batch:
+    """Outputs in the order of tossing, and which were drawn from `pair.data`."""
+
+    outputs: Outputs
+    labels: npt.NDArray[np.bool_]
+
+
+def draw_labelled(
+    mechanism: Mechanism, pair: PairLike, size: int, seed: np.random.SeedSequence
+) -> Batch:
+    """Toss `size` fair labels and draw for each: True from `data`, False from `neighbour`.
+
+    The labels, the data's draws and the neighbour's draws each have their own child of `seed`,
+    which stays as it was: the same seed gives the same batch, in whatever process.
+    Sides that do not give arrays of one shape give a list, so that the difference is evidence.
+
+    >>> from types import SimpleNamespace
+    >>> mechanism = as_mechanism(lambda data, size, rng: data[0] + 0 * rng.normal(size=size))
+    >>> pair = SimpleNamespace(data=[1.0], neighbour=[0.0])
+    >>> batch = draw_labelled(mechanism, pair, 100, np.random.SeedSequence(3))
+    >>> bool(np.all(batch.outputs == batch.labels))
+    True
+    """
+    labels = _generator(seed, 0).integers(0, 2, size=size, dtype=np.bool_)
+    hits = int(np.count_nonzero(labels))
+    sides: list[Outputs] = []
+    if hits > 0:
+        sides.append(mechanism.draw(pair.data, hits, _generator(seed, 1)))
+    if hits < size:
+        sides.append(mechanism.draw(pair.neighbour, size - hits, _generator(seed, 2)))
+    if len(sides) == 1:
+        return Batch(outputs=sides[0], labels=labels)
+    return Batch(outputs=_interleaved(sides[0], sides[1], labels, mechanism.name), labels=labels)
+
+
+def draw_side(mechanism: Mechanism, data: Any, size: int, seed: np.random.SeedSequence) -> Outputs:
+    """Give `size` outputs on one dataset; the same seed gives the same outputs.
+
+    >>> draw_side(as_mechanism(lambda data, size: data * size), [7], 3, np.random.SeedSequence(0))
+    array([7, 7, 7])
+    """
+    return mechanism.draw(data, size, np.random.default_rng(seed))
+
+
+def _generator(seed: np.random.SeedSequence, child: int) -> np.random.Generator:
+    """Make the generator of a child as `seed.spawn` would, without changing the seed."""
+    key = (*seed.spawn_key, child)
+    return np.random.default_rng(
+        np.random.SeedSequence(seed.entropy, spawn_key=key, pool_size=seed.pool_size)
+    )
+
+
+def _interleaved(
+    data_side: Outputs, neighbour_side: Outputs, labels: npt.NDArray[np.bool_], name: str
+) -> Outputs:
+    """Put the draws of both sides in the order of their labels."""
+    if (
+        isinstance(data_side, np.ndarray)
+        and isinstance(neighbour_side, np.ndarray)
+        and data_side.shape[1:] == neighbour_side.shape[1:]
+    ):
+        dtype = np.result_type(data_side.dtype, neighbour_side.dtype)
+        outputs = np.empty((len(labels), *data_side.shape[1:]), dtype=dtype)
+        outputs[labels] = data_side
+        outputs[~labels] = neighbour_side
+        return outputs
+    _warn_if_unlike(data_side, neighbour_side, name)
+    data_rows, neighbour_rows = iter(_rows(data_side)), iter(_rows(neighbour_side))
+    return [next(data_rows if label else neighbour_rows) for label in labels.tolist()]
+
+
+def _warn_if_unlike(data_side: Outputs, neighbour_side: Outputs, name: str) -> None:
+    """Warn when the form of an output depends on the side: a leak, or a mistake."""
+    forms = []
+    for side, other in ((data_side, neighbour_side), (neighbour_side, data_side)):
+        if isinstance(side, np.ndarray):
+            forms.append(f"numbers of shape {side.shape[1:]}" if side.ndim > 1 else "numbers")
+        elif isinstance(other, np.ndarray) and not any(map(_is_numeric, side)):
+            forms.append(" and ".join(sorted({type(output).__name__ for output in side})))
+    if len(forms) == 2:
+        warnings.warn(
+            f"{name} gave {forms[0]} on data and {forms[1]} on its neighbour. "
+            f"The form alone then tells the two apart: a leak, or a mistake in the mechanism.",
+            HealthWarning,
+            stacklevel=4,
+        )
+
+
+def _is_numeric(output: object) -> bool:
+    """Tell a number, or a vector of them, from anything else."""
+    if isinstance(output, Sequence) and not isinstance(output, str | bytes):
+        return all(map(_is_numeric, output))
+    return isinstance(output, int | float | np.number | np.ndarray)
+
+
+def _checked(result: object, size: int, name: str) -> Outputs:
+    """Turn what a mechanism gave back into outputs, one per draw, or say why it cannot be."""
+    if isinstance(result, np.ma.MaskedArray):
+        result = result.tolist()  # None where masked
+    if hasattr(result, "__array__"):
+        return _checked_array(np.asarray(result), size, name)
+    reasons: tuple[tuple[Any, str], ...] = (
+        (type(None), "Is a return missing?"),
+        ((str, bytes), "Return a list with one output per draw."),
+        (Mapping, "Return a list with one output per draw."),
+        (Set, "A set drops equal outputs and their order: return a list."),
+        (Iterator, "Return list(...) of it."),
+    )
+    for kind, hint in reasons:
+        if isinstance(result, kind):
+            raise InvalidOutput(
+                f"{name} must return {size} outputs, got {type(result).__name__}. {hint}"
+            )
+    if isinstance(result, int | float | complex):
+        raise WrongLength(_wrong_length((), size, name))
+    if not (hasattr(result, "__len__") and hasattr(result, "__iter__")):
+        raise InvalidOutput(
+            f"{name} must return {size} outputs, got {_short(result)} "
+            f"({type(result).__name__}). Return an array or a list with one output per draw."
+        )
+    outputs: list[Any] = list(result)
+    if len(outputs) != size:
+        raise WrongLength(_wrong_length((len(outputs),), size, name))
+    return _compact(outputs)
+
+
+def _checked_array(array: npt.NDArray[Any], size: int, name: str) -> Outputs:
+    """Check the first axis; what is not plain numbers becomes a list."""
+    if array.ndim == 0 or array.shape[0] != size:
+        raise WrongLength(_wrong_length(array.shape, size, name))
+    if array.dtype.kind in "biuf":
+        return array
+    if array.dtype.kind == "c":
+        return _two_columns(array)
+    return _compact(_rows(array))
+
+
+def _two_columns(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Split complex numbers: two real columns tell no less."""
+    return np.stack((array.real, array.imag), axis=-1)
+
+
+def _wrong_length(shape: tuple[int, ...], size: int, name: str) -> str:
+    """Word the error for outputs of a wrong shape."""
+    if not shape:
+        return (
+            f"{name} must return {size} outputs, got a single value. Return size independent "
+            f"outputs, or wrap the function: dpaudit.one_at_a_time({name})."
+        )
+    hint = f"Return one output per draw: size was {size}."
+    if size in shape[1:]:
+        hint = "Put the draws on the first axis."
+    elif shape[0] == 1:
+        hint = f"For one output per call wrap it: dpaudit.one_at_a_time({name})."
+    return f"{name} must return {size} outputs, got shape {shape}. {hint}"
+
+
+def _compact(outputs: list[Any]) -> Outputs:
+    """Turn a list of numbers, or of vectors of one shape, into an array; keep any other list."""
+    kinds = set(map(type, outputs))
+    if kinds <= {bool, np.bool_}:
+        return np.array(outputs, dtype=np.bool_)
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        try:
+            return np.array(outputs, dtype=np.int64)
+        except OverflowError:
+            return outputs
+    if all(
+        issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
+        for kind in kinds
+    ):
+        return np.array(outputs, dtype=np.float64)
+    if all(issubclass(kind, complex | np.complexfloating) for kind in kinds):
+        return _two_columns(np.array(outputs, dtype=np.complex128))
+    if kinds == {np.ndarray} and len({output.shape for output in outputs}) == 1:
+        stacked = np.stack(outputs)
+        return stacked if stacked.dtype.kind in "biuf" else outputs
+    return outputs
+
+
+def _rows(outputs: Outputs) -> list[Any]:
+    """List the outputs one by one; the rows of an array become tuples, which can be counted."""
+    if isinstance(outputs, list):
+        return outputs
+    rows: list[Any] = outputs.tolist()
+    return rows if outputs.ndim == 1 else [_nested(row, outputs.ndim - 1) for row in rows]
+
+
+def _nested(row: list[Any], depth: int) -> tuple[Any, ...]:
+    return tuple(row) if depth == 1 else tuple(_nested(inner, depth - 1) for inner in row)
+
+
+@dataclass(slots=True)
+class FrozenSeedCheck:
+    """Notices a mechanism that gives the same outputs at every call: a seed fixed inside it.
+
+    Its draws are then not independent, and no conclusion from them holds. `see` compares the
+    first outputs of each call with those of the previous call on the same dataset. They count as
+    frozen when chance is excluded: m equal draws agree by chance with probability
+    `(sum p_i^2)^m` (p_i the frequencies of the values), so a constant mechanism is never accused.
+
+    >>> check = FrozenSeedCheck("constant")
+    >>> check.see("data", np.zeros(500))
+    >>> check.see("data", np.zeros(500))
+    """
+
+    name: str = "the mechanism"
+    _seen: dict[str, Outputs] = field(default_factory=dict, init=False, repr=False)
+    _warned: bool = field(default=False, init=False, repr=False)
+
+    def see(self, side_key: str, outputs: Outputs) -> None:
+        """Compare with the previous call for `side_key`, and remember this one."""
+        if self._warned:
+            return
+        previous = self._seen.pop(side_key, None)
+        latest: Outputs = outputs[:_SEEDED_DRAWS].copy()
+        self._seen[side_key] = latest
+        if len(self._seen) > _SEEDED_SIDES:
+            del self._seen[next(iter(self._seen))]
+        draws = 0 if previous is None else _frozen_draws(previous, latest)
+        if draws > 0:
+            self._warned = True
+            self._seen.clear()
+            warnings.warn(
+                f"{self.name} returned the same {draws} outputs at two calls: is a seed fixed "
+                f"inside it? The draws are then not independent and no bound holds. "
+                f"Draw from the rng it is given: f(data, size, rng).",
+                HealthWarning,
+                stacklevel=2,
+            )
+
+
+def _frozen_draws(previous: Outputs, latest: Outputs) -> int:
+    """Count the leading draws two calls share, or 0 where they differ or may agree by chance."""
+    draws = min(len(previous), len(latest))
+    first, second = (_comparable(outputs, draws) for outputs in (previous, latest))
+    if first != second or draws == 0:
+        return 0
+    collision = sum((count / draws) ** 2 for count in Counter(first).values())
+    return draws if draws * -math.log(collision) >= _SEEDED_NATS else 0
+
+
+def _comparable(outputs: Outputs, draws: int) -> list[object]:
+    """Give each of the first draws a form that can be compared and counted (NaN equals NaN)."""
+    if isinstance(outputs, np.ndarray):
+        return [row.tobytes() for row in np.ascontiguousarray(outputs[:draws])]
+    return [repr(output) for output in outputs[:draws]]
+
+
+def load_mechanism(text: str) -> Mechanism:
+    """Find the mechanism named `pkg.module:function` or `path/to/file.py:function`.
+
+    Modules are looked for in the current folder too; the function may be dotted
+    (`module:Class.method`), and a class is called with no arguments.
+
+    >>> load_mechanism("dpaudit.mechanisms:LaplaceCount").name
+    'LaplaceCount'
+    """
+    place, _, attribute = text.rpartition(":")
+    if not place or not attribute:
+        raise InvalidMechanism(
+            f"a mechanism is named module:function or file.py:function, got {text!r}."
+        )
+    found: Any = _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            owner = getattr(found, "__name__", place)
+            names = [name for name in dir(found) if not name.startswith("_")]
+            close = difflib.get_close_matches(part, names, n=3) or names[:10]
+            hint = f" Did you mean {', '.join(close)}?" if close else ""
+            raise InvalidMechanism(f"{owner} has no attribute {part!r}.{hint}")
+        found = getattr(found, part)
+    if not callable(found) and not isinstance(found, Mechanism):
+        raise InvalidMechanism(f"{text} is not callable: it is {_short(found)}.")
+    made: Any = found() if inspect.isclass(found) else found
+    return as_mechanism(made)
+
+
+def _module(name: str) -> ModuleType:
+    _search_in(Path.cwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            error.add_note(f"while importing {name}")
+            raise  # the module is there; something it imports is not
+        raise InvalidMechanism(
+            f"no module {error.name!r} (looked in the current folder {os.getcwd()} and the "
+            f"installed packages). For a file, name it: path/to/file.py:function."
+        ) from error
+
+
+def _module_in_file(path: Path) -> ModuleType:
+    """Run a file as a module, with its own folder first on the search path."""
+    if not path.is_file():
+        raise InvalidMechanism(f"no file {str(path)!r} (the current folder is {os.getcwd()}).")
+    path = path.resolve()
+    _search_in(path.parent)
+    taken = getattr(sys.modules.get(path.stem), "__file__", None)
+    if taken is not None and Path(taken).resolve() == path:
+        return sys.modules[path.stem]
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_in_{path.parent.name}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None  # it ends in .py
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickle look it up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        error.add_note(f"while importing {path}")
+        raise
+    return module
+
+
+def _search_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _own_copy(data: Any) -> Any:
+    plain = type(data) is np.ndarray and not data.dtype.hasobject
+    return data.copy() if plain else copy.deepcopy(data)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:197]}..."

@@ -1,0 +1,132 @@
+"""Means with Laplace or Gaussian noise: one that keeps its claim, four that do not.
+
+They are those of DP-Auditorium (Kong, Medina, Ribero and Syed 2023), "Evaluated mechanisms".
+
+Records lie in [0, 1] and a neighbour has one record more or less. With `n` records, the noisy count
+is `max(1e-12, n + 2/epsilon * noise)` and noise on the mean has the scale `2/(n epsilon)`, with the
+true or the noisy count. The mean of no records is 0, and where a formula divides by the true count
+no records count as 1e-12.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.mechanisms.additive import require_positive
+
+LEAST_COUNT = 1e-12
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class DPLaplace:
+    """The sum over a noisy count, with Laplace noise scaled by the noisy count: `epsilon`-DP.
+
+    The bound is reached: where the noisy count falls to 1e-12, a very negative output is
+    `e^epsilon` times less likely once a record of 1 is added.
+
+    >>> DPLaplace(1.0)([0.0, 1.0], 5, np.random.default_rng(0)).shape
+    (5,)
+    """
+
+    epsilon: float = 1.0
+    name: ClassVar[str] = "DPLaplace"
+
+    def __post_init__(self) -> None:
+        require_positive(self.name, epsilon=self.epsilon)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
+        scale = 2 / self.epsilon
+        count = np.maximum(LEAST_COUNT, len(data) + scale * rng.laplace(size=size))
+        return float(np.sum(data)) / count + scale / count * rng.laplace(size=size)
+
+
+@dataclass(frozen=True, slots=True)
+class NonDPLaplace1:
+    """The mean with Laplace noise scaled by the true count: the scale tells the count.
+
+    The density ratio of Laplace noise of two scales grows without limit, so no epsilon holds.
+
+    >>> NonDPLaplace1(1.0)([0.0, 1.0], 5, np.random.default_rng(0)).shape
+    (5,)
+    """
+
+    epsilon: float = 1.0
+    name: ClassVar[str] = "NonDPLaplace1"
+
+    def __post_init__(self) -> None:
+        require_positive(self.name, epsilon=self.epsilon)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
+        return mean(data) + 2 / (count_of(data) * self.epsilon) * rng.laplace(size=size)
+
+
+@dataclass(frozen=True, slots=True)
+class NonDPLaplace2:
+    """The true mean, divided by the true count, with Laplace noise scaled by a noisy count.
+
+    >>> NonDPLaplace2(1.0)([0.0, 1.0], 5, np.random.default_rng(0)).shape
+    (5,)
+    """
+
+    epsilon: float = 1.0
+    name: ClassVar[str] = "NonDPLaplace2"
+
+    def __post_init__(self) -> None:
+        require_positive(self.name, epsilon=self.epsilon)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
+        scale = 2 / self.epsilon
+        count = np.maximum(LEAST_COUNT, len(data) + scale * rng.laplace(size=size))
+        return mean(data) + scale / count * rng.laplace(size=size)
+
+
+@dataclass(frozen=True, slots=True)
+class NonDPGaussian1:
+    """`NonDPLaplace1` with Gaussian noise of standard deviation `2/(n epsilon)`.
+
+    >>> NonDPGaussian1(1.0)([0.0, 1.0], 5, np.random.default_rng(0)).shape
+    (5,)
+    """
+
+    epsilon: float = 1.0
+    name: ClassVar[str] = "NonDPGaussian1"
+
+    def __post_init__(self) -> None:
+        require_positive(self.name, epsilon=self.epsilon)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
+        return mean(data) + 2 / (count_of(data) * self.epsilon) * rng.normal(size=size)
+
+
+@dataclass(frozen=True, slots=True)
+class NonDPGaussian2:
+    """`NonDPLaplace2` with Gaussian noise, on the count and on the mean.
+
+    >>> NonDPGaussian2(0.1)([0.0, 1.0], 5, np.random.default_rng(0)).shape
+    (5,)
+    """
+
+    epsilon: float = 1.0
+    name: ClassVar[str] = "NonDPGaussian2"
+
+    def __post_init__(self) -> None:
+        require_positive(self.name, epsilon=self.epsilon)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
+        scale = 2 / self.epsilon
+        count = np.maximum(LEAST_COUNT, len(data) + scale * rng.normal(size=size))
+        return mean(data) + scale / count * rng.normal(size=size)
+
+
+def count_of(data: Any) -> float:
+    """Give the number of records, never below 1e-12."""
+    return max(LEAST_COUNT, float(len(data)))
+
+
+def mean(data: Any) -> float:
+    """Give the mean of the records; 0 for no records."""
+    return float(np.sum(data)) / count_of(data)

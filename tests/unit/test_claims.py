@@ -1,0 +1,562 @@
+"""Claims against high precision, by hand, and against everything that is not a claim."""
+
+import copy
+import dataclasses
+import json
+import math
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, cast
+
+import mpmath as mp  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+
+from dpaudit.claims import (
+    ZCDP,
+    ApproxDP,
+    Claim,
+    GaussianDP,
+    InvalidClaim,
+    Profile,
+    PureDP,
+    RenyiDP,
+    Scalable,
+    claim_from_json,
+    parse_claim,
+)
+
+DIGITS = 60
+SCALABLE: tuple[Scalable, ...] = (
+    PureDP(1.0),
+    ApproxDP(1.0, 1e-6),
+    RenyiDP(2.0, 0.5),
+    ZCDP(0.1),
+    GaussianDP(1.0),
+)
+CLAIMS: tuple[Any, ...] = (*SCALABLE, Profile(math.exp, name="any"))
+LEVELS = (0.0, 1e-4, 1e-2, 0.1, 0.5, 0.999999, 1.0, 2.0, 5.0, 10.0, 20.0, 49.999, 50.0)
+STRENGTHS = (1e-4, 1e-3, 0.1, 1.0, 3.0, 10.0, 50.0)
+
+
+def normal_cdf(x: Any) -> Any:
+    return mp.erfc(-x / mp.sqrt(2)) / 2
+
+
+def gaussian_profile(mu: float, epsilon: float) -> Any:
+    """The textbook difference, with digits to spare for its cancellation."""
+    m, e = mp.mpf(mu), mp.mpf(epsilon)
+    return normal_cdf(m / 2 - e / m) - mp.exp(e) * normal_cdf(-m / 2 - e / m)
+
+
+def renyi_profile(order: Any, divergence: Any, epsilon: float) -> Any:
+    a = mp.mpf(order)
+    return mp.exp((a - 1) * (divergence - mp.mpf(epsilon))) / (a - 1) * (1 - 1 / a) ** a
+
+
+def zcdp_profile(rho: float, epsilon: float) -> Any:
+    """The least bound over the orders, by golden section on `log(order - 1)`."""
+    golden = (mp.sqrt(5) - 1) / 2
+
+    def bound(log_excess: Any) -> Any:
+        order = 1 + mp.exp(log_excess)
+        return mp.log(renyi_profile(order, order * mp.mpf(rho), epsilon))
+
+    low, high = mp.mpf(-160), mp.mpf(20)
+    for _ in range(90):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, right) if bound(left) < bound(right) else (left, high)
+    return mp.exp(bound((low + high) / 2))
+
+
+def relative_error(value: float, truth: Any) -> float:
+    return abs(float(mp.mpf(value) / truth - 1))
+
+
+# --- accuracy -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mu", [1e-3, 3e-3, 1e-2, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0])
+def test_gaussian_profile_keeps_its_digits_where_its_terms_cancel(mu: float) -> None:
+    levels = [*LEVELS, *(mu * z for z in (0.01, 0.3, 1, 3, 10, 25, 36)), mu * mu / 2]
+    checked = 0
+    with mp.workdps(DIGITS):
+        for epsilon in levels:
+            truth = gaussian_profile(mu, epsilon)
+            if epsilon <= 50 and truth > mp.mpf("1e-300"):
+                assert relative_error(GaussianDP(mu).delta(epsilon), truth) < 1e-12, epsilon
+                checked += 1
+    assert checked >= 10
+
+
+def test_gaussian_profile_at_zero_is_the_total_variation() -> None:
+    for mu in (1e-9, 1e-3, 0.2, 1.0, 4.0, 30.0):
+        truth = math.erf(mu / math.sqrt(8.0))
+        assert GaussianDP(mu).delta(0.0) == pytest.approx(truth, rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_pure_and_approximate_profiles_keep_their_digits(strength: float) -> None:
+    with mp.workdps(DIGITS):
+        for level in (*LEVELS, strength * (1 - 1e-9), strength * (1 + 1e-9)):
+            e = mp.exp(mp.mpf(strength))
+            truth = max(mp.mpf(0), (e - mp.exp(mp.mpf(level))) / (1 + e))
+            value = PureDP(strength).delta(level)
+            assert (value == 0.0) if truth == 0 else relative_error(value, truth) < 1e-14
+            for slack in (0.0, 1e-12, 1e-6, 0.3):
+                full = mp.mpf(slack) + (1 - mp.mpf(slack)) * truth
+                value = ApproxDP(strength, slack).delta(level)
+                assert (value == 0.0) if full == 0 else relative_error(value, full) < 1e-14
+
+
+@pytest.mark.parametrize("order", [1 + 1e-9, 1.01, 1.5, 1.99, 2.0, 2.01, 10.0, 1e3, 1e6])
+def test_renyi_profile_keeps_its_digits(order: float) -> None:
+    below_one = 0
+    with mp.workdps(DIGITS):
+        for strength in STRENGTHS:
+            for level in LEVELS:
+                truth = renyi_profile(order, mp.mpf(strength), level)
+                value = RenyiDP(order, strength).delta(level)
+                if truth >= 1:
+                    assert value == 1.0
+                elif truth > mp.mpf("1e-300"):
+                    assert relative_error(value, truth) < 1e-12
+                    below_one += 1
+    assert below_one >= 5
+
+
+@pytest.mark.parametrize("rho", [1e-6, 1e-3, 0.1, 0.5, 2.0, 50.0])
+def test_zcdp_profile_is_the_least_over_the_orders(rho: float) -> None:
+    checked = 0
+    with mp.workdps(DIGITS):
+        for level in (0.0, rho, *(rho + math.sqrt(2 * rho) * z for z in (0.1, 1, 6, 25))):
+            truth = zcdp_profile(rho, level)
+            assert relative_error(ZCDP(rho).delta(level), truth) < 1e-12
+            checked += truth < 0.99
+    assert checked >= 3
+
+
+def test_renyi_conversion_by_hand() -> None:
+    # order 2: e^(e - epsilon) * (1/2)^2
+    assert RenyiDP(2, 0.5).delta(1.0) == pytest.approx(math.exp(-0.5) / 4, rel=1e-15)
+    assert RenyiDP(2, 10).delta(0.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "level", "expected"),
+    [
+        (PureDP(1e308), 0.0, 1.0),
+        (PureDP(1.0), 1e308, 0.0),
+        (PureDP(0.0), 0.0, 0.0),
+        (ApproxDP(1e308, 0.5), 0.0, 1.0),
+        (ApproxDP(0.0, 0.25), 0.0, 0.25),
+        (ApproxDP(1.0, 0.25), 1e308, 0.25),
+        (RenyiDP(1e308, 1.0), 1e308, 0.0),
+        (RenyiDP(1e308, 1e308), 0.0, 1.0),
+        (RenyiDP(math.nextafter(1.0, 2.0), 1.0), 0.0, pytest.approx(1.0, rel=1e-13)),
+        (ZCDP(0.0), 0.0, 0.0),
+        (ZCDP(5e-324), 1.0, 0.0),
+        (ZCDP(1e308), 0.0, 1.0),
+        (ZCDP(1.0), 1e308, 0.0),
+        (GaussianDP(0.0), 0.0, 0.0),
+        (GaussianDP(5e-324), 1.0, 0.0),
+        (GaussianDP(1e308), 0.0, 1.0),
+        (GaussianDP(1.0), 1e308, 0.0),
+        (GaussianDP(100.0), 4000.0, pytest.approx(1.0, rel=1e-15)),
+    ],
+)
+def test_extremes_neither_overflow_nor_divide_by_zero(
+    claim: Claim, level: float, expected: Any
+) -> None:
+    assert claim.delta(level) == expected
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=str)
+@pytest.mark.parametrize("level", [-1e-9, -1, math.nan, math.inf, "1", None, True])
+def test_a_level_that_is_not_a_level_is_refused(claim: Claim, level: Any) -> None:
+    with pytest.raises(InvalidClaim, match=r"epsilon must be .*>= 0"):
+        claim.delta(level)
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [-1.0, -1, math.nan, math.inf, "1", None, True, 1j, [1.0], 10**400])
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (PureDP, "epsilon"),
+        (lambda x: ApproxDP(x, 1e-6), "epsilon"),
+        (lambda x: ApproxDP(1.0, x), "delta"),
+        (lambda x: RenyiDP(x, 1.0), "order"),
+        (lambda x: RenyiDP(2.0, x), "epsilon"),
+        (ZCDP, "rho"),
+        (GaussianDP, "mu"),
+    ],
+)
+def test_nonsense_is_refused_by_name_and_value(
+    build: Callable[[Any], Claim], name: str, bad: Any
+) -> None:
+    with pytest.raises(InvalidClaim) as caught:
+        build(bad)
+    assert str(caught.value).startswith(f"{name} must be ")
+    assert repr(bad) in str(caught.value)
+
+
+def test_the_edges_of_delta_and_order() -> None:
+    assert ApproxDP(1, 0.0).delta(1.0) == 0.0
+    for delta in (1.0, 1.5):
+        with pytest.raises(InvalidClaim, match=r"delta must be in \[0, 1\), got 1"):
+            ApproxDP(1.0, delta)
+    for order in (1.0, 0.5, 0.0):
+        with pytest.raises(InvalidClaim, match="order must be > 1"):
+            RenyiDP(order, 1.0)
+    assert isinstance(InvalidClaim("x"), ValueError)
+
+
+@pytest.mark.parametrize(
+    ("by_position", "by_name"),
+    [
+        (PureDP(1), PureDP(epsilon=1.0)),
+        (ApproxDP(1, 1e-6), ApproxDP(delta=1e-6, epsilon=1.0)),
+        (RenyiDP(2, 0.5), RenyiDP(epsilon=0.5, order=2.0)),
+        (ZCDP(0.1), ZCDP(rho=0.1)),
+        (GaussianDP(1), GaussianDP(mu=1.0)),
+        (PureDP(cast(Any, Fraction(1, 4))), PureDP(epsilon=0.25)),
+        (PureDP(float(np.float32(0.25))), PureDP(epsilon=np.float64(0.25))),
+    ],
+)
+def test_claims_are_values(by_position: Any, by_name: Any) -> None:
+    assert by_position == by_name
+    assert hash(by_position) == hash(by_name)
+    for twin in (
+        pickle.loads(pickle.dumps(by_position)),
+        copy.copy(by_position),
+        copy.deepcopy(by_position),
+        eval(repr(by_position)),
+    ):
+        assert type(twin) is type(by_position)
+        assert twin == by_position
+        assert twin.delta(0.5) == by_position.delta(0.5)
+
+
+def test_different_claims_differ() -> None:
+    assert len({*SCALABLE, PureDP(2.0), ApproxDP(1.0, 1e-7), ApproxDP(2.0, 1e-6)}) == 8
+    one: Any = PureDP(1.0)
+    assert one != GaussianDP(1.0)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=str)
+def test_claims_are_frozen(claim: Any) -> None:
+    for field in dataclasses.fields(claim):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(claim, field.name, 2.0)
+
+
+def test_numpy_numbers_become_plain_floats() -> None:
+    claim = ApproxDP(np.float64(1.0), np.float32(0.25))  # type: ignore[arg-type]
+    assert repr(claim) == "ApproxDP(epsilon=1.0, delta=0.25)"
+    assert type(claim.delta(np.int64(1))) is float  # type: ignore[arg-type]
+    assert math.copysign(1.0, PureDP(-0.0).epsilon) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        (PureDP(1.0), "1-DP"),
+        (PureDP(0.1 + 0.2), "0.3-DP"),
+        (PureDP(1.2345678), "1.2345678-DP"),
+        (ApproxDP(1, 1e-6), "(1, 1e-06)-DP"),
+        (RenyiDP(2, 0.5), "(order 2, 0.5)-Rényi DP"),
+        (ZCDP(0.1), "0.1-zCDP"),
+        (GaussianDP(1), "1-GDP"),
+        (Profile(math.exp, name="pld"), "privacy profile 'pld'"),
+        (Profile(math.exp), "privacy profile 'exp'"),
+        (Profile(lambda epsilon: 0.0), "privacy profile"),
+    ],
+)
+def test_one_line(claim: Claim, text: str) -> None:
+    assert str(claim) == text
+
+
+def test_protocols() -> None:
+    assert all(isinstance(claim, Claim) for claim in CLAIMS)
+    assert all(isinstance(claim, Scalable) for claim in SCALABLE)
+    assert not isinstance(Profile(math.exp), Scalable)
+    assert not isinstance("eps=1", Claim)
+
+
+@pytest.mark.parametrize(
+    ("claim", "symbol", "strength", "scaled"),
+    [
+        (PureDP(1.0), "epsilon", 1.0, PureDP(0.25)),
+        (ApproxDP(1.0, 1e-6), "epsilon", 1.0, ApproxDP(0.25, 1e-6)),
+        (RenyiDP(3.0, 0.5), "epsilon", 0.5, RenyiDP(3.0, 0.25)),
+        (ZCDP(0.1), "rho", 0.1, ZCDP(0.25)),
+        (GaussianDP(2.0), "mu", 2.0, GaussianDP(0.25)),
+    ],
+)
+def test_the_dial_of_a_claim(
+    claim: Scalable, symbol: str, strength: float, scaled: Scalable
+) -> None:
+    assert (claim.symbol, claim.strength) == (symbol, strength)
+    assert claim.with_strength(0.25) == scaled
+    assert claim.with_strength(claim.strength) == claim
+    with pytest.raises(InvalidClaim, match=f"{symbol} must be >= 0"):
+        claim.with_strength(-0.25)
+
+
+def test_claims_load_neither_numpy_nor_scipy() -> None:
+    code = """
+import sys
+from dpaudit import claims as c
+for claim in (c.PureDP(1), c.ApproxDP(1, .1), c.RenyiDP(2, 1), c.ZCDP(1), c.GaussianDP(1)):
+    claim.delta(0.5), claim.tangents(4), c.claim_from_json(claim.to_json())
+print([name for name in ("numpy", "scipy") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- levels ---------------------------------------------------------------------------------------
+
+
+def test_pure_and_approximate_claims_have_one_level() -> None:
+    for count in (1, 2, 9):
+        assert PureDP(1.5).tangents(count) == ((1.5, 0.0),)
+        assert ApproxDP(1.5, 1e-6).tangents(count) == ((1.5, 1e-6),)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        *(GaussianDP(mu) for mu in (1e-3, 0.3, 1.0, 4.0)),
+        *(ZCDP(rho) for rho in (1e-6, 0.1, 4.0)),
+        *(RenyiDP(order, e) for order in (1.5, 2.0, 10.0) for e in (1e-3, 0.5, 5.0)),
+        Profile(GaussianDP(1.0).delta),
+        Profile(PureDP(1e-4).delta),
+    ],
+    ids=str,
+)
+def test_levels_lie_on_the_profile_and_span_its_descent(claim: Any) -> None:
+    points = claim.tangents(12)
+    levels = [level for level, _ in points]
+    deltas = [delta for _, delta in points]
+    assert len(points) == 12
+    assert levels == sorted(set(levels))
+    assert deltas == [claim.delta(level) for level in levels]
+    assert deltas == sorted(deltas, reverse=True)
+    assert deltas[0] < 1.0
+    assert deltas[0] >= 0.99 * claim.delta(0.0)
+    assert deltas[-1] <= 3e-3 * deltas[0]
+    assert levels[-1] <= 50.0
+
+
+def test_gaussian_levels_by_hand() -> None:
+    levels = [level for level, _ in GaussianDP(1.0).tangents(8)]
+    assert levels == pytest.approx([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5])  # to 1/2 + 3
+    assert [level for level, _ in ZCDP(0.5).tangents(8)] == pytest.approx(levels)
+    assert GaussianDP(8.0).tangents(3)[0][0] == pytest.approx(8.0)  # 8^2/2 - 3 * 8
+    assert [level for level, _ in GaussianDP(1.0).tangents(1)] == [1.75]
+
+
+def test_levels_that_say_nothing_are_left_out() -> None:
+    first, delta = RenyiDP(10.0, 5.0).tangents(8)[0]
+    assert RenyiDP(10.0, 5.0).delta(first - 1e-3) == 1.0
+    assert 0.99 < delta < 1.0
+    assert all(delta < 1.0 for _, delta in ZCDP(80.0).tangents(6))
+    assert GaussianDP(0.0).tangents(8) == ((0.0, 0.0),)
+    assert GaussianDP(100.0).tangents(8) == ((50.0, 1.0),)  # nothing to bet on, but never empty
+    assert Profile(lambda epsilon: 7.0).tangents(8) == ((0.0, 1.0),)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=str)
+def test_a_count_below_one_is_refused(claim: Any) -> None:
+    with pytest.raises(ValueError, match="count must be at least 1, got 0"):
+        claim.tangents(0)
+
+
+# --- profiles -------------------------------------------------------------------------------------
+
+
+def constant(value: Any) -> Callable[[float], float]:
+    return lambda epsilon: value
+
+
+def test_profile_is_capped_and_takes_numpy_values() -> None:
+    assert Profile(lambda epsilon: 3.0).delta(1.0) == 1.0
+    for convert in (np.float64, np.float32, np.asarray, lambda x: np.array([x]), Fraction):
+        value = Profile(constant(convert(0.25))).delta(1.0)
+        assert type(value) is float
+        assert value == 0.25
+
+
+@pytest.mark.parametrize("bad", [math.nan, -1e-12, None, "0.1", 1j, True, np.bool_(True)])
+def test_profile_refuses_what_is_not_a_delta(bad: Any) -> None:
+    with pytest.raises(InvalidClaim, match=r"delta >= 0, got .* at epsilon=0\.5"):
+        Profile(constant(bad)).delta(0.5)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda epsilon: epsilon / 100,
+        lambda epsilon: 0.5 - 0.1 * math.sin(epsilon),
+        lambda epsilon: 0.2 if epsilon < 1 else 0.3 if epsilon < 2 else 0.0,
+    ],
+)
+def test_profile_refuses_to_increase(function: Callable[[float], float]) -> None:
+    with pytest.raises(InvalidClaim, match="a profile must not increase, got delta"):
+        Profile(function).tangents(4)
+
+
+def test_profile_forgives_the_rounding_of_an_accountant() -> None:
+    assert Profile(lambda epsilon: 0.1 + 1e-14 * (epsilon > 1)).tangents(5) == ((0.0, 0.1),)
+    with pytest.raises(InvalidClaim, match="a profile must not increase"):
+        Profile(lambda epsilon: 0.1 + 1e-8 * (epsilon > 1)).tangents(5)
+
+
+def test_profile_stops_where_it_stops_decreasing() -> None:
+    claim = Profile(ApproxDP(0.7, 0.01).delta)
+    last, delta = claim.tangents(5)[-1]
+    assert last == pytest.approx(0.7, abs=1e-3)
+    assert delta == pytest.approx(0.01, rel=0.02)
+
+
+def test_profile_tells_which_function_failed() -> None:
+    def broken(epsilon: float) -> float:
+        raise ZeroDivisionError("inside")
+
+    with pytest.raises(ZeroDivisionError, match="inside") as caught:
+        Profile(broken).delta(0.5)
+    assert caught.value.__notes__ == [
+        "while asking privacy profile 'broken' for delta at epsilon=0.5"
+    ]
+
+
+def test_profile_wants_a_function_and_a_name() -> None:
+    with pytest.raises(InvalidClaim, match=r"a function from epsilon to delta, got 1\.0"):
+        Profile(1.0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidClaim, match="name must be a string, got 3"):
+        Profile(math.exp, name=3)  # type: ignore[arg-type]
+
+
+# --- saved and written forms ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claim", SCALABLE, ids=str)
+def test_saved_claims_come_back(claim: Any) -> None:
+    saved = json.loads(json.dumps(claim.to_json()))
+    assert claim_from_json(saved) == claim
+
+
+@pytest.mark.parametrize("source", [GaussianDP(1.0), GaussianDP(8.0), ZCDP(0.01), PureDP(2.0)])
+def test_a_saved_profile_comes_back_as_an_upper_bound(source: Any) -> None:
+    claim = Profile(source.delta, name="pld")
+    saved = json.loads(json.dumps(claim.to_json()))
+    loaded = claim_from_json(saved)
+    assert str(loaded) == "privacy profile 'pld'"
+    stop = saved["points"][-1][0]
+    for step in range(301):
+        level = 1.5 * stop * step / 300
+        assert loaded.delta(level) >= claim.delta(level) * (1 - 1e-12)
+        if saved["points"][0][0] <= level <= stop:
+            assert loaded.delta(level) <= claim.delta(level) + 3e-3
+    for level, delta in saved["points"]:
+        assert loaded.delta(level) == pytest.approx(delta, rel=1e-12)
+
+
+def test_a_loaded_profile_saves_as_it_was() -> None:
+    saved = Profile(GaussianDP(1.0).delta).to_json()
+    loaded: Any = claim_from_json(saved)
+    assert loaded.to_json() == saved
+    assert claim_from_json(loaded.to_json()) == loaded
+    assert pickle.loads(pickle.dumps(loaded)) == loaded
+    assert len(loaded.tangents(8)) == 8
+
+
+def test_chords_are_straight_in_e_to_the_epsilon() -> None:
+    points = [[math.log(2), 0.4], [math.log(4), 0.2]]
+    loaded = claim_from_json({"kind": "Profile", "name": None, "points": points})
+    assert loaded.delta(math.log(3)) == pytest.approx(0.3)
+    assert loaded.delta(math.log(1.5)) == pytest.approx(0.7)  # from delta(0) <= 1
+    assert loaded.delta(0.0) == 1.0
+    assert loaded.delta(9.0) == 0.2
+    far = claim_from_json({"kind": "Profile", "name": None, "points": [[0, 0.5], [2000, 0.0]]})
+    assert far.delta(1000.0) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("saved", "message"),
+    [
+        ({}, "kind must be one of ApproxDP, .*, got None"),
+        ({"kind": "Unknown", "epsilon": 1.0}, "got 'Unknown'"),
+        ({"kind": ["PureDP"]}, "kind must be one of"),
+        ({"kind": "PureDP"}, "a saved PureDP must have exactly epsilon, got nothing"),
+        ({"kind": "PureDP", "epsilon": 1.0, "delta": 0.1}, "got epsilon, delta"),
+        ({"kind": "PureDP", "epsilon": "1"}, "epsilon must be a number >= 0, got '1'"),
+        ({"kind": "ApproxDP", "epsilon": 1.0, "delta": 2.0}, "delta must be in"),
+        ({"kind": "Profile", "points": [[0, 1]]}, "exactly name, points"),
+        ({"kind": "Profile", "name": 3, "points": [[0, 1]]}, "text or null, got 3"),
+        ({"kind": "Profile", "name": None, "points": []}, "points, got"),
+        ({"kind": "Profile", "name": None, "points": "01"}, "points, got '01'"),
+        ({"kind": "Profile", "name": None, "points": [[0]]}, r"\[epsilon, delta\], got \[0\]"),
+        ({"kind": "Profile", "name": None, "points": ["01"]}, "got '01'"),
+        ({"kind": "Profile", "name": None, "points": [[0, -1]]}, "delta must be >= 0, got -1"),
+        ({"kind": "Profile", "name": None, "points": [[1, 0.5], [1, 0.4]]}, "must increase"),
+        ({"kind": "Profile", "name": None, "points": [[0, 0.1], [1, 0.4]]}, "not increase"),
+        ([], "a JSON object, got"),
+    ],
+)
+def test_a_damaged_saved_claim_is_refused(saved: Any, message: str) -> None:
+    with pytest.raises(InvalidClaim, match=message):
+        claim_from_json(saved)
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("1", PureDP(1.0)),
+        ("eps=1", PureDP(1.0)),
+        ("epsilon=1", PureDP(1.0)),
+        (" EPS = 0.5 ", PureDP(0.5)),
+        ("eps=1,delta=1e-6", ApproxDP(1.0, 1e-6)),
+        ("delta=1e-6, epsilon=1", ApproxDP(1.0, 1e-6)),
+        ("order=2,eps=0.5", RenyiDP(2.0, 0.5)),
+        ("rho=0.1", ZCDP(0.1)),
+        ("mu=1", GaussianDP(1.0)),
+    ],
+)
+def test_claims_on_the_command_line(text: str, claim: Claim) -> None:
+    assert parse_claim(text) == claim
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot read ''"),
+        ("strong", "cannot read 'strong'"),
+        ("eps=one", "cannot read 'eps=one'"),
+        ("eps=", "cannot read 'eps='"),
+        ("eps=1,epsilon=2", "epsilon is given twice"),
+        ("1,2", "epsilon is given twice"),
+        ("delta=1e-6", "no claim is made of delta"),
+        ("rho=0.1,mu=1", "no claim is made of rho, mu"),
+        ("gamma=1", "no claim is made of gamma"),
+    ],
+)
+def test_an_unreadable_claim_lists_the_accepted_forms(text: str, message: str) -> None:
+    with pytest.raises(InvalidClaim, match=message) as caught:
+        parse_claim(text)
+    forms = ("eps=1", "eps=1,delta=1e-6", "order=2,eps=0.5", "rho=0.1", "mu=1")
+    assert all(form in str(caught.value) for form in forms)
+
+
+def test_a_readable_claim_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(InvalidClaim, match=r"epsilon must be >= 0, got -1\.0"):
+        parse_claim("eps=-1")
+    with pytest.raises(InvalidClaim, match="epsilon must be a number >= 0, got nan"):
+        parse_claim("eps=nan")

@@ -1,0 +1,727 @@
+"""Signatures are understood, outputs are checked, batches are labelled right and reproducible."""
+
+import functools
+import math
+import pickle
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from dpaudit.mechanism import (
+    Batch,
+    FrozenSeedCheck,
+    HealthWarning,
+    InvalidMechanism,
+    InvalidOutput,
+    Mechanism,
+    WrongLength,
+    as_mechanism,
+    draw_labelled,
+    draw_side,
+    load_mechanism,
+    one_at_a_time,
+)
+
+SIZE = 6
+
+
+@dataclass(frozen=True)
+class Two:
+    """A pair: only `data` and `neighbour` are needed."""
+
+    data: Any
+    neighbour: Any
+
+
+def seed(number: int = 0) -> np.random.SeedSequence:
+    return np.random.SeedSequence(number)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def returning(result: object) -> Mechanism:
+    """A mechanism that gives back always the same object, whatever it is asked."""
+    return Mechanism(name="fixed", function=lambda data, size, rng: result)
+
+
+def draw(result: object, size: int = SIZE) -> np.ndarray[Any, Any] | list[Any]:
+    return returning(result).draw([0], size, rng())
+
+
+# --- signatures -----------------------------------------------------------------------------------
+
+
+def with_rng(data: Any, size: int, rng: np.random.Generator) -> Any:
+    return data[0] + rng.normal(size=size)
+
+
+def with_any_third_name(data: Any, size: int, r: np.random.Generator) -> Any:
+    return with_rng(data, size, r)
+
+
+def with_default_rng(data: Any, size: int, generator: np.random.Generator | None = None) -> Any:
+    assert generator is not None
+    return with_rng(data, size, generator)
+
+
+def with_keyword_rng(data: Any, size: int, *, rng: np.random.Generator) -> Any:
+    return with_rng(data, size, rng)
+
+
+def with_late_rng(data: Any, size: int, scale: float = 1.0, rng: Any = None) -> Any:
+    assert scale == 1.0
+    return with_rng(data, size, rng)
+
+
+def with_size_default(data: Any, n: int = 1, random_state: Any = None) -> Any:
+    return with_rng(data, n, random_state)
+
+
+def with_size_last(data: Any, rng: np.random.Generator, size: int) -> Any:
+    return with_rng(data, size, rng)
+
+
+def with_positional_only(data: Any, size: int, rng: np.random.Generator, /) -> Any:
+    return with_rng(data, size, rng)
+
+
+def with_stars(*args: Any) -> Any:
+    return with_rng(*args)
+
+
+def with_stars_and_rng(data: Any, size: int, *args: Any, rng: Any) -> Any:
+    assert args == ()
+    return with_rng(data, size, rng)
+
+
+def with_epsilon(data: Any, epsilon: float, size: int, rng: np.random.Generator) -> Any:
+    assert epsilon == 2.0
+    return with_rng(data, size, rng)
+
+
+@functools.wraps(with_rng)
+def decorated(*args: Any) -> Any:
+    return with_rng(*args)
+
+
+class Shifted:
+    """Callable as an object, through a method and through a class method."""
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Any:
+        return with_rng(data, size, rng)
+
+    def method(self, data: Any, size: int, rng: np.random.Generator) -> Any:
+        return with_rng(data, size, rng)
+
+    @classmethod
+    def class_method(cls, data: Any, size: int, *, rng: np.random.Generator) -> Any:
+        return with_rng(data, size, rng)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (with_rng, "with_rng"),
+        (with_any_third_name, "with_any_third_name"),
+        (with_default_rng, "with_default_rng"),
+        (with_keyword_rng, "with_keyword_rng"),
+        (with_late_rng, "with_late_rng"),
+        (with_size_default, "with_size_default"),
+        (with_size_last, "with_size_last"),
+        (with_positional_only, "with_positional_only"),
+        (with_stars, "with_stars"),
+        (with_stars_and_rng, "with_stars_and_rng"),
+        (decorated, "with_rng"),
+        (Shifted(), "Shifted"),
+        (Shifted().method, "method"),
+        (Shifted.class_method, "class_method"),
+        (functools.partial(with_epsilon, epsilon=2.0), "with_epsilon"),
+        (functools.partial(with_late_rng, scale=1.0), "with_late_rng"),
+        (lambda data, size, rng: with_rng(data, size, rng), "<lambda>"),
+    ],
+)
+def test_the_generator_arrives_however_it_is_asked_for(
+    function: Callable[..., object], name: str
+) -> None:
+    mechanism = as_mechanism(function)
+    assert mechanism.name == name
+    expected = 5.0 + rng().normal(size=SIZE)
+    np.testing.assert_array_equal(mechanism.draw([5.0], SIZE, rng()), expected)
+
+
+def test_the_papers_signature_gets_data_and_size() -> None:
+    def release(data: list[int], size: int, *, scale: float = 1.0) -> list[float]:
+        return [data[0] * scale] * size
+
+    np.testing.assert_array_equal(as_mechanism(release).draw([7], 3, rng()), [7.0, 7.0, 7.0])
+
+
+def test_a_callable_without_a_signature_gets_data_and_size() -> None:
+    function = mock.Mock(side_effect=lambda data, size: data * size)
+    function.__signature__ = "none"  # inspect.signature raises a TypeError for this
+    function.name = "builtin"
+    np.testing.assert_array_equal(as_mechanism(function).draw([7], 3, rng()), [7, 7, 7])
+
+
+def test_a_mechanism_stays_itself() -> None:
+    mechanism = as_mechanism(with_rng)
+    assert as_mechanism(mechanism) is mechanism
+
+
+def test_a_name_attribute_names_the_mechanism() -> None:
+    @dataclass(frozen=True)
+    class Named:
+        name: str = "my mechanism"
+
+        def __call__(self, data: Any, size: int) -> list[int]:
+            return [0] * size
+
+    assert as_mechanism(Named()).name == "my mechanism"
+
+
+def one_output(data: Any) -> Any:
+    return data[0]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        one_output,
+        lambda data, rng: 0,
+        lambda data, rng=None: 0,
+        lambda data, sigma=1.0: 0,
+        lambda: 0,
+        lambda data, *, rng: 0,
+    ],
+)
+def test_one_output_per_call_asks_for_a_wrapper(function: Callable[..., object]) -> None:
+    with pytest.raises(InvalidMechanism, match=r"wrap it: dpaudit\.one_at_a_time\("):
+        as_mechanism(function)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda data, size, rng, epsilon: 0,
+        lambda data, size, *, epsilon: 0,
+    ],
+)
+def test_an_unbound_parameter_is_named(function: Callable[..., object]) -> None:
+    with pytest.raises(InvalidMechanism, match=r"no value for epsilon.*partial\(.*epsilon=\.\.\."):
+        as_mechanism(function)
+
+
+def test_a_class_is_not_a_mechanism() -> None:
+    with pytest.raises(InvalidMechanism, match=r"Shifted is a class. Pass an instance"):
+        as_mechanism(Shifted)
+
+
+@pytest.mark.parametrize("wrong", [3, "laplace", None, [1]])
+def test_what_cannot_be_called_is_not_a_mechanism(wrong: Any) -> None:
+    with pytest.raises(InvalidMechanism, match=r"must be callable as f\(data, size, rng\)"):
+        as_mechanism(wrong)
+    with pytest.raises(InvalidMechanism, match=r"one_at_a_time needs a callable"):
+        one_at_a_time(wrong)
+
+
+def test_mechanisms_can_be_pickled() -> None:
+    for function in (with_rng, with_keyword_rng, one_at_a_time(noisy_bit), decorated_bit):
+        mechanism = as_mechanism(function)
+        again = pickle.loads(pickle.dumps(mechanism))
+        assert again.name == mechanism.name
+        np.testing.assert_array_equal(
+            again.draw([1.0], SIZE, rng()), mechanism.draw([1.0], SIZE, rng())
+        )
+
+
+# --- one at a time --------------------------------------------------------------------------------
+
+
+def noisy_bit(data: Any, rng: np.random.Generator) -> bool:
+    """Flip a bit."""
+    return bool(data[0]) ^ bool(rng.random() < 0.25)
+
+
+@one_at_a_time
+def decorated_bit(data: Any, rng: np.random.Generator) -> bool:
+    return noisy_bit(data, rng)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        noisy_bit,
+        lambda data, r: noisy_bit(data, r),
+        lambda data, rng=None: noisy_bit(data, rng),
+        lambda data, *, rng: noisy_bit(data, rng),
+        lambda data, scale=1.0, rng=None: noisy_bit(data, rng),
+    ],
+)
+def test_one_at_a_time_passes_the_generator(function: Callable[..., object]) -> None:
+    outputs = as_mechanism(one_at_a_time(function)).draw([1], 50, rng())
+    generator = rng()
+    np.testing.assert_array_equal(outputs, [noisy_bit([1], generator) for _ in range(50)])
+
+
+def test_one_at_a_time_without_a_generator() -> None:
+    outputs = one_at_a_time(lambda data: (data[0], "a"))([4], 3, rng())
+    assert outputs == [(4, "a")] * 3
+
+
+def test_one_at_a_time_keeps_the_functions_name() -> None:
+    wrapped: Any = one_at_a_time(noisy_bit)
+    assert wrapped.__name__ == "noisy_bit"
+    assert wrapped.__doc__ == "Flip a bit."
+    assert wrapped.__module__ == noisy_bit.__module__
+    assert repr(wrapped) == "one_at_a_time(noisy_bit)"
+    assert as_mechanism(wrapped).name == "noisy_bit"
+
+
+def test_one_at_a_time_gives_every_call_its_own_data() -> None:
+    assert one_at_a_time(lambda data: data.pop())([1, 2], 3, rng()) == [2, 2, 2]
+
+
+def test_vectors_one_at_a_time_become_a_matrix() -> None:
+    vectors = as_mechanism(one_at_a_time(lambda data, rng: data + rng.normal(size=2)))
+    outputs = vectors.draw(np.zeros(2), 4, rng())
+    np.testing.assert_array_equal(outputs, rng().normal(size=(4, 2)))
+
+
+# --- the data and the errors of the mechanism -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data", [[3, 1], np.array([3, 1]), {"a": [3, 1]}, np.array([[3], [1]], dtype=object)]
+)
+def test_a_mechanism_cannot_corrupt_the_data(data: Any) -> None:
+    def vandal(data: Any, size: int) -> list[int]:
+        records = data["a"] if isinstance(data, dict) else data
+        records[0] = 99
+        return [0] * size
+
+    def deep_vandal(data: Any, size: int) -> list[int]:
+        for record in data:
+            if isinstance(record, list):
+                record.append(99)
+        return [0] * size
+
+    before = repr(data)
+    for mechanism in (vandal, deep_vandal):
+        as_mechanism(mechanism).draw(data, SIZE, rng())
+    assert repr(data) == before
+
+
+def test_errors_of_the_mechanism_say_what_was_running() -> None:
+    def divide(data: list[int], size: int) -> list[float]:
+        return [1 / data[0]] * size
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        as_mechanism(divide).draw([0], 12, rng())
+    assert caught.value.__notes__ == ["while drawing 12 outputs from divide on data=[0]"]
+    with pytest.raises(ZeroDivisionError) as caught:
+        as_mechanism(divide).draw([0] * 1000, 12, rng())
+    assert len(caught.value.__notes__[0]) < 300
+
+
+def test_a_size_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"size must be at least 1, got 0"):
+        as_mechanism(with_rng).draw([1.0], 0, rng())
+
+
+# --- what comes back ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("result", "kind"),
+    [
+        (np.arange(SIZE), "i"),
+        (np.arange(SIZE, dtype=np.float32), "f"),
+        (np.ones(SIZE, dtype=bool), "b"),
+        (list(range(SIZE)), "i"),
+        (range(SIZE), "i"),
+        ([0.5] * SIZE, "f"),
+        ((1, 2.5, math.nan, math.inf, 0, 0), "f"),
+        ([np.float32(2)] * SIZE, "f"),
+        ([np.int8(2), 7, 1, 1, 1, 1], "i"),
+        ([True] * SIZE, "b"),
+        (np.array([1.5] * SIZE, dtype=object), "f"),
+        ([np.array(3)] * SIZE, "i"),
+    ],
+)
+def test_numbers_become_an_array(result: object, kind: str) -> None:
+    outputs = draw(result)
+    assert isinstance(outputs, np.ndarray)
+    assert outputs.shape == (SIZE,)
+    assert outputs.dtype.kind == kind
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        ["a"] * SIZE,
+        [None, 1, 2, 3, 4, 5],
+        [(1, 2)] * SIZE,
+        [{"a": 1}] * SIZE,
+        [True, 1, 2, 3, 4, 5],
+        [2**70, 1, 2, 3, 4, 5],
+        [Decimal(1)] * SIZE,
+        [[1], [1, 2], [], [], [], []],
+    ],
+)
+def test_anything_else_stays_a_list(result: list[object]) -> None:
+    outputs = draw(result)
+    assert isinstance(outputs, list)
+    assert outputs == result
+
+
+def test_arrays_of_other_things_become_lists() -> None:
+    assert draw(np.array(["a", "bc"] * 3)) == ["a", "bc"] * 3
+    assert draw(np.array([None, "bc"] * 3)) == [None, "bc"] * 3
+    structured = np.array([(1, 0.5)] * SIZE, dtype=[("count", int), ("mean", float)])
+    assert draw(structured) == [(1, 0.5)] * SIZE
+    assert draw(np.array([["a", "b"]] * SIZE)) == [("a", "b")] * SIZE
+    masked = np.ma.MaskedArray([1.0] * SIZE, mask=[True] + [False] * (SIZE - 1))
+    assert draw(masked) == [None] + [1.0] * (SIZE - 1)
+
+
+def test_complex_numbers_become_two_columns() -> None:
+    for result in (np.array([1 + 2j] * SIZE), [1 + 2j] * SIZE):
+        np.testing.assert_array_equal(draw(result), [[1.0, 2.0]] * SIZE)
+
+
+def test_a_table_is_taken_as_an_array() -> None:
+    class Series:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+            return np.arange(SIZE)
+
+    np.testing.assert_array_equal(draw(Series()), np.arange(SIZE))
+
+
+def test_vectors_of_different_lengths_stay_a_list() -> None:
+    assert isinstance(draw([np.zeros(2), np.zeros(3)] * 3), list)
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (None, r"fixed must return 6 outputs, got NoneType\. Is a return missing\?"),
+        ("abcdef", r"got str\. Return a list"),
+        ({"a": 1}, r"got dict\. Return a list"),
+        ({1, 2, 3, 4, 5, 6}, r"got set\. A set drops equal outputs"),
+        (iter([1] * SIZE), r"Return list\(\.\.\.\) of it"),
+        (object, r"got <class 'object'> \(type\)\. Return an array or a list"),
+    ],
+)
+def test_what_is_not_one_output_per_draw_is_refused(result: object, message: str) -> None:
+    with pytest.raises(InvalidOutput, match=message):
+        draw(result)
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (3.0, r"a single value\. Return size independent outputs, or wrap.*one_at_a_time\(fixed\)"),
+        (np.float64(3.0), r"a single value"),
+        (np.zeros((2, SIZE)), r"got shape \(2, 6\)\. Put the draws on the first axis\."),
+        (np.zeros(5), r"must return 6 outputs, got shape \(5,\)\. Return one output per draw"),
+        ([1] * 7, r"got shape \(7,\)"),
+        ([], r"got shape \(0,\)"),
+        ([1.0], r"got shape \(1,\)\. For one output per call wrap it: dpaudit\.one_at_a_time"),
+    ],
+)
+def test_a_wrong_number_of_outputs_says_what_to_do(result: object, message: str) -> None:
+    with pytest.raises(WrongLength, match=message) as caught:
+        draw(result)
+    assert caught.value.__notes__ == ["while drawing 6 outputs from fixed on data=[0]"]
+
+
+# --- labelled batches -----------------------------------------------------------------------------
+
+
+def tagged(data: list[int], size: int) -> np.ndarray[Any, Any]:
+    return data[0] + np.arange(size)
+
+
+def check_interleaved(batch: Batch, size: int) -> None:
+    """Each side's outputs are its draws 0, 1, 2, ... in order, and stand where its labels are."""
+    assert len(batch.outputs) == len(batch.labels) == size
+    outputs = np.array(batch.outputs)
+    hits = int(batch.labels.sum())
+    np.testing.assert_array_equal(outputs[batch.labels], 1_000_000 + np.arange(hits))
+    np.testing.assert_array_equal(outputs[~batch.labels], np.arange(size - hits))
+
+
+def test_outputs_stand_where_their_labels_are() -> None:
+    pair = Two([1_000_000], [0])
+    batch = draw_labelled(as_mechanism(tagged), pair, 1000, seed())
+    assert isinstance(batch.outputs, np.ndarray)
+    assert batch.labels.dtype == np.bool_
+    check_interleaved(batch, 1000)
+
+    objects = as_mechanism(lambda data, size: [Decimal(int(x)) for x in tagged(data, size)])
+    batch = draw_labelled(objects, pair, 1000, seed())
+    assert isinstance(batch.outputs, list)
+    check_interleaved(batch, 1000)
+
+
+def test_labels_are_fair() -> None:
+    labels = draw_labelled(as_mechanism(tagged), Two([1], [0]), 100_000, seed()).labels
+    assert abs(labels.mean() - 0.5) < 0.01  # six standard deviations
+
+
+def test_rows_stay_whole() -> None:
+    mechanism = as_mechanism(lambda data, size: np.tile(data, (size, 1)))
+    batch = draw_labelled(mechanism, Two([1.0, 2.0], [3.0, 4.0]), 50, seed())
+    expected = np.where(batch.labels[:, None], [1.0, 2.0], [3.0, 4.0])
+    np.testing.assert_array_equal(batch.outputs, expected)
+
+
+def test_integers_beside_floats_become_floats() -> None:
+    mechanism = as_mechanism(lambda data, size: np.full(size, data[0]))
+    batch = draw_labelled(mechanism, Two([1], [0.5]), 50, seed())
+    np.testing.assert_array_equal(batch.outputs, np.where(batch.labels, 1.0, 0.5))
+
+
+def test_the_same_seed_gives_the_same_batch_and_stays_as_it_was() -> None:
+    mechanism, pair, root = as_mechanism(with_rng), Two([1.0], [0.0]), seed(5)
+    first, second = (draw_labelled(mechanism, pair, 100, root) for _ in range(2))
+    np.testing.assert_array_equal(first.outputs, second.outputs)
+    np.testing.assert_array_equal(first.labels, second.labels)
+    assert root.n_children_spawned == 0
+    other = draw_labelled(mechanism, pair, 100, seed(6))
+    assert not np.array_equal(first.outputs, other.outputs)
+    sides = [draw_side(mechanism, [1.0], 100, root) for _ in range(2)]
+    np.testing.assert_array_equal(sides[0], sides[1])
+
+
+def test_labels_and_sides_have_the_three_children_of_the_seed() -> None:
+    labels, data, neighbour = map(np.random.default_rng, seed(5).spawn(3))
+    batch = draw_labelled(as_mechanism(with_rng), Two([1.0], [0.0]), 100, seed(5))
+    outputs = np.asarray(batch.outputs)
+    np.testing.assert_array_equal(batch.labels, labels.integers(0, 2, size=100, dtype=np.bool_))
+    hits = int(batch.labels.sum())
+    np.testing.assert_array_equal(outputs[batch.labels], with_rng([1.0], hits, data))
+    np.testing.assert_array_equal(outputs[~batch.labels], with_rng([0.0], 100 - hits, neighbour))
+
+
+def test_a_side_without_draws_is_not_called() -> None:
+    asked = []
+
+    def record(data: Any, size: int) -> list[Any]:
+        asked.append((data, size))
+        return [data] * size
+
+    labels = [
+        draw_labelled(as_mechanism(record), Two("yes", "no"), 1, seed(n)).labels[0]
+        for n in range(20)
+    ]
+    assert asked == [("yes" if label else "no", 1) for label in labels]
+    assert len(set(labels)) == 2
+
+
+def test_a_million_scalars_are_interleaved_fast() -> None:
+    values = np.random.default_rng(0).normal(size=1_000_000)
+    mechanism = as_mechanism(lambda data, size: values[:size])
+    pair = Two([1.0], [0.0])
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        draw_labelled(mechanism, pair, 1_000_000, seed())
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.3  # about 0.02; the machine may be busy
+
+
+def test_shapes_that_differ_between_the_sides_are_evidence_and_a_warning() -> None:
+    mechanism = as_mechanism(lambda data, size: np.zeros((size, len(data))))
+    with pytest.warns(HealthWarning, match=r"numbers of shape \(2,\) on data .*shape \(3,\)"):
+        batch = draw_labelled(mechanism, Two([0] * 2, [0] * 3), 20, seed())
+    assert batch.outputs == [(0.0,) * (2 if label else 3) for label in batch.labels]
+
+    mechanism = as_mechanism(lambda data, size: np.zeros((size, *data)))
+    with pytest.warns(HealthWarning, match=r"numbers of shape \(1, 2\) on data and numbers on its"):
+        batch = draw_labelled(mechanism, Two((1, 2), ()), 20, seed())
+    assert batch.outputs == [((0.0, 0.0),) if label else 0.0 for label in batch.labels]
+
+
+def test_a_string_where_numbers_were_is_evidence_and_a_warning() -> None:
+    mechanism = as_mechanism(lambda data, size: data * size)
+    with pytest.warns(HealthWarning, match=r"fail.* gave numbers on data and str on its neighbour"):
+        batch = draw_labelled(
+            Mechanism(name="failing", function=mechanism.function), Two([1], ["error"]), 20, seed()
+        )
+    assert batch.outputs == [1 if label else "error" for label in batch.labels]
+
+
+def test_outputs_that_are_sometimes_none_give_no_warning() -> None:
+    mechanism = as_mechanism(lambda data, size: [data[0], *[2.0] * (size - 1)])
+    batch = draw_labelled(mechanism, Two([None], [1.0]), 20, seed())
+    assert isinstance(batch.outputs, list)
+    assert batch.outputs.count(None) == 1
+
+
+# --- a frozen seed --------------------------------------------------------------------------------
+
+
+def warnings_of(
+    draws: Callable[[int], Any], sizes: tuple[int, ...] = (100, 120, 90)
+) -> list[warnings.WarningMessage]:
+    check = FrozenSeedCheck("careless")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for size in sizes:
+            check.see("data", draws(size))
+    return caught
+
+
+def fresh() -> Iterator[np.random.Generator]:
+    return map(np.random.default_rng, range(1000))
+
+
+@pytest.mark.parametrize(
+    "draws",
+    [
+        lambda size: rng().normal(size=size),
+        lambda size: rng().normal(size=(size, 2)),
+        lambda size: rng().integers(0, 2, size=size),
+        lambda size: [["a", "b"][bit] for bit in rng().integers(0, 2, size=(size,))],
+        lambda size: np.where(rng().random(size) < 0.5, np.nan, 1.0),
+        lambda size: [{"value": x} for x in rng().normal(size=(size,))],
+    ],
+)
+def test_a_frozen_seed_is_noticed_once(draws: Callable[[int], Any]) -> None:
+    caught = warnings_of(draws)
+    assert [warning.category for warning in caught] == [HealthWarning]
+    assert "careless returned the same 100 outputs at two calls" in str(caught[0].message)
+
+
+def test_constants_and_honest_mechanisms_are_not_accused() -> None:
+    generators = fresh()
+    assert warnings_of(lambda size: np.full(size, 3.0), (10_000,) * 3) == []
+    assert warnings_of(lambda size: ["same"] * size) == []
+    assert warnings_of(lambda size: np.zeros((size, 3))) == []
+    assert warnings_of(lambda size: next(generators).normal(size=size)) == []
+    assert warnings_of(lambda size: next(generators).integers(0, 2, size=size)) == []
+    # Short calls with bits agree by chance now and then: not enough for an accusation.
+    assert warnings_of(lambda size: next(generators).integers(0, 2, size=size), (4,) * 200) == []
+    assert warnings_of(lambda size: rng().integers(0, 2, size=size), (50, 50)) == []
+
+
+def test_sides_are_compared_with_themselves() -> None:
+    check = FrozenSeedCheck()
+    for key in "abc":
+        check.see(key, rng().normal(size=100))
+    with pytest.warns(HealthWarning, match="the mechanism returned the same 100 outputs"):
+        check.see("a", rng().normal(size=100))
+
+
+def test_a_reused_buffer_is_not_a_frozen_seed() -> None:
+    buffer, generators = np.empty(100), fresh()
+    check = FrozenSeedCheck()
+    for _ in range(5):
+        buffer[:] = next(generators).normal(size=100)
+        check.see("data", buffer)
+
+
+def test_the_check_forgets_old_datasets() -> None:
+    check = FrozenSeedCheck()
+    for number in range(500):
+        check.see(str(number), np.zeros(10))
+    assert len(check._seen) <= 64
+
+
+# --- loading by name ------------------------------------------------------------------------------
+
+SOURCE = """
+from dataclasses import dataclass
+from beside import SHIFT
+
+def release(data, size, rng):
+    return data[0] + SHIFT + 0 * rng.normal(size=size)
+
+@dataclass(frozen=True)
+class Release:
+    shift: float = 10.0
+    def __call__(self, data, size):
+        return [data[0] + self.shift] * size
+
+class Group:
+    inner = Release()
+
+LIMIT = 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "releases_for_test.py").write_text(SOURCE)
+    (tmp_path / "beside.py").write_text("SHIFT = 10.0\n")
+    (tmp_path / "broken_for_test.py").write_text("import no_such_package_at_all\n")
+    (tmp_path / "math.py").write_text("def release(data, size):\n    return [42] * size\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before: Mapping[str, Any] = dict(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - set(before):
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("place", ["releases_for_test", "releases_for_test.py", "{folder}"])
+@pytest.mark.parametrize("attribute", ["release", "Release", "Group.inner"])
+def test_a_mechanism_is_loaded_by_name(folder: Path, place: str, attribute: str) -> None:
+    place = place.format(folder=folder / "releases_for_test.py")
+    mechanism = load_mechanism(f"{place}:{attribute}")
+    assert mechanism.name == ("release" if attribute == "release" else "Release")
+    np.testing.assert_array_equal(mechanism.draw([1.0], 3, rng()), [11.0] * 3)
+
+
+def test_a_file_loaded_twice_is_one_module(folder: Path) -> None:
+    first, second = (load_mechanism("releases_for_test.py:release") for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_does_not_replace_a_module_of_the_same_name() -> None:
+    mechanism = load_mechanism("math.py:release")
+    np.testing.assert_array_equal(mechanism.draw([1.0], 2, rng()), [42, 42])
+    assert sys.modules["math"] is math
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("release", r"named module:function or file\.py:function, got 'release'"),
+        (":release", r"named module:function"),
+        ("releases_for_test:", r"named module:function"),
+        ("no_such_module:release", r"no module 'no_such_module' .*name it: path/to/file\.py"),
+        ("no_such.module:release", r"no module 'no_such'"),
+        ("releases_for_test.deeper:x", r"no module 'releases_for_test\.deeper'"),
+        ("no_such_file.py:release", r"no file 'no_such_file\.py'"),
+        ("releases_for_test:relaese", r"has no attribute 'relaese'\. Did you mean release"),
+        ("releases_for_test:Group.iner", r"Group has no attribute 'iner'\. Did you mean inner\?"),
+        ("releases_for_test:LIMIT", r"releases_for_test:LIMIT is not callable: it is 3"),
+    ],
+)
+def test_a_wrong_name_says_what_is_wrong(text: str, message: str) -> None:
+    with pytest.raises(InvalidMechanism, match=message):
+        load_mechanism(text)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("place", ["broken_for_test", "broken_for_test.py"])
+def test_a_module_that_cannot_be_imported_says_why(place: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_package_at_all") as caught:
+        load_mechanism(f"{place}:release")
+    assert "while importing" in caught.value.__notes__[0]
+    assert "broken_for_test" not in sys.modules

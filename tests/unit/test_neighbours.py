@@ -1,0 +1,356 @@
+"""Pairs and relations: edges, membership, wording and errors."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from dpaudit.domains import categories, floats, integers, records, vectors
+from dpaudit.neighbours import (
+    InvalidRelation,
+    Pair,
+    Relation,
+    add_or_remove_one,
+    as_finder,
+    canonical,
+    pairs,
+    query_answers,
+    replace_one,
+)
+
+WRONG: Any = "1.5"
+
+
+def _shown(relation: Relation) -> list[tuple[Any, Any]]:
+    return [
+        (np.asarray(p.data).tolist(), np.asarray(p.neighbour).tolist())
+        for p in relation.edge_pairs()
+    ]
+
+
+def test_a_pair_in_words() -> None:
+    assert str(Pair(np.array([1.0]), np.array([]))) == "data=[1.0], neighbour=[]"
+    assert str(Pair(np.float64(1), [np.int64(2)])) == "data=1.0, neighbour=[2]"
+    assert str(Pair(np.zeros((1, 2)), [])) == "data=[[0.0, 0.0]], neighbour=[]"
+    assert str(Pair([{"a": np.float64(1)}], [])) == "data=[{'a': 1.0}], neighbour=[]"
+    assert str(Pair(np.arange(12), [])).count("...") == 0
+
+
+def test_a_long_pair_is_elided_in_the_middle() -> None:
+    shown = "data=[0, 1, 2, 3, 4, 5, ..., 94, 95, 96, 97, 98, 99], neighbour=[]"
+    assert str(Pair(np.arange(100), [])) == shown
+    assert len(str(Pair("x" * 1000, "y\n" * 1000))) < 200
+    assert "\n" not in str(Pair(np.zeros((50, 50)), []))
+
+
+def test_swapped() -> None:
+    pair = Pair([1.0], [])
+    assert pair.swapped() == Pair([], [1.0])
+    assert pair.swapped().swapped() == pair
+
+
+def test_equal_pairs_have_equal_keys() -> None:
+    one, same = Pair(np.array([0.1]), []), Pair(np.array([0.1]), [])
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != Pair(np.array([np.nextafter(0.1, 1)]), [])
+    assert one != "pair"
+    assert len({one, same}) == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (1, True),
+        (1, 1.0),
+        (0.0, -0.0),
+        ("1", 1),
+        ([1], (1,)),
+        ([[1], [2]], [[1, 2]]),
+        (np.zeros(2), np.zeros((1, 2))),
+        (np.zeros(2), np.zeros(2, dtype=np.float32)),
+        (np.zeros(2000), np.append(np.zeros(1999), 5e-324)),
+        (np.array(["a"]), np.array(["b"])),
+        ({"a": 1}, {"a": 2}),
+        ({1}, {2}),
+        (np.datetime64("2020-01-01"), np.datetime64("2020-01-02")),
+        (datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)),
+        (lambda: 1, lambda: 1),
+    ],
+)
+def test_canonical_tells_apart(a: Any, b: Any) -> None:
+    assert canonical(a) != canonical(b)
+    assert canonical(a) == canonical(a)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        (np.float64(0.1), 0.1),
+        (np.str_("a"), "a"),
+        ({1, 2}, {2, 1}),
+        (np.arange(6)[::2], np.array([0, 2, 4])),
+        (datetime.date(2020, 1, 1), datetime.date(2020, 1, 1)),
+    ],
+)
+def test_canonical_agrees(a: Any, b: Any) -> None:
+    assert canonical(a) == canonical(b)
+
+
+def test_canonical_of_object_arrays_looks_inside() -> None:
+    one, other = np.array([None, "a"], dtype=object), np.array([None, "b"], dtype=object)
+    assert canonical(one) == canonical(one.copy())
+    assert canonical(one) != canonical(other)
+
+
+def test_first_edges_of_replace_one() -> None:
+    edges = _shown(replace_one(floats(-1, 1), max_records=5))
+    assert edges[0] == ([1.0], [-1.0])
+    assert edges[1] == ([1.0], [0.0])
+    assert ([-1.0] * 4 + [1.0], [-1.0] * 5) in edges
+    assert ([1.0] * 5, [1.0] * 4 + [-1.0]) in edges
+
+
+def test_first_edges_of_add_or_remove_one() -> None:
+    edges = _shown(add_or_remove_one(floats(0, 1)))
+    assert edges[:4] == [
+        ([1.0], []),
+        ([0.0], []),
+        ([0.0, 1.0], [0.0]),
+        ([1.0, 1.0], [1.0]),
+    ]
+    assert ([0.0] * 9 + [1.0], [0.0] * 9) in edges
+
+
+def test_min_records_avoids_empty_data() -> None:
+    relation = add_or_remove_one(floats(0, 1), min_records=1)
+    assert all(len(pair.neighbour) >= 1 for pair in relation.edge_pairs())
+    assert not relation.contains(Pair(np.ones(1), np.ones(0)))
+    assert len(_shown(add_or_remove_one(floats(0, 1), max_records=1))) == 3
+
+
+def test_edges_of_query_answers() -> None:
+    edges = _shown(query_answers(10))
+    half = [1.0] * 5 + [0.0] * 5
+    assert edges[0] == (half, half[::-1])
+    for shape in [
+        (half[::-1], half),
+        ([1.0] * 10, [0.0] * 10),
+        ([2.0] * 10, [1.0] * 10),
+        ([1.0] + [0.0] * 9, [0.0] * 10),
+        ([0.0] + [1.0] * 9, [1.0] * 10),
+        ([1.0] * 5 + [-1.0] * 5, [0.0] * 10),
+        ([1.0, 0.0] * 5, [0.0, 1.0] * 5),
+        ([2.0] + [0.0] * 9, [1.0] * 10),
+    ]:
+        assert shape in edges
+    assert _shown(query_answers(1))[0] == ([1.0], [0.0])
+
+
+def test_query_answers_keep_their_range() -> None:
+    relation = query_answers(4, 0.7, low=0.1, high=0.9)
+    found = list(relation.edge_pairs())
+    assert all(relation.contains(pair) for pair in found)
+    assert query_answers(4, 2).low == -2
+    assert query_answers(4, 2, low=3).high == 9
+    assert query_answers(4, 2, high=3).low == -3
+
+
+@pytest.mark.parametrize(
+    ("relation", "modest"),
+    [
+        (add_or_remove_one(floats(-1, 1)), True),
+        (add_or_remove_one(records(a=integers(0, 9), b=floats(0, 1)), max_records=100), True),
+        (replace_one(vectors(3, -1, 1)), True),
+        (replace_one(categories("a", "b")), True),
+        (query_answers(10), True),
+        (replace_one(categories("a", "b"), max_records=1), False),
+    ],
+)
+def test_a_modest_number_of_edges_small_ones_first(relation: Relation, modest: bool) -> None:
+    found = list(relation.edge_pairs())
+    sizes = [len(pair.data) for pair in found]
+    assert sizes == sorted(sizes)
+    assert len(found) <= 60
+    assert len(found) >= 10 or not modest
+
+
+@pytest.mark.parametrize(
+    ("data", "neighbour", "inside"),
+    [
+        ([0.0], [], True),
+        ([], [0.0], True),
+        ([0.0, 1.0, 0.5], [0.0, 0.5], True),
+        ([1.0, 1.0], [1.0], True),
+        ([0.0, 1.0, 0.5], [0.5, 0.0], False),
+        ([1.0], [0.0], False),
+        ([1.0], [1.0], False),
+        ([0.0, 0.0, 0.0], [0.0], False),
+        ([0.0] * 4, [0.0] * 3, False),
+        ([2.0], [], False),
+        (["a"], [], False),
+        (None, [0.0], False),
+        ([0.0], "", False),
+    ],
+)
+def test_add_or_remove_one_contains(data: Any, neighbour: Any, inside: bool) -> None:
+    assert add_or_remove_one(floats(0, 1), max_records=3).contains(Pair(data, neighbour)) is inside
+
+
+@pytest.mark.parametrize(
+    ("data", "neighbour", "inside"),
+    [
+        ([0.0], [1.0], True),
+        ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0], True),
+        ([0.0], [0.0], False),
+        ([0.0, 1.0], [1.0, 0.0], False),
+        ([0.0], [], False),
+        ([], [], False),
+        ([0.0] * 4, [0.0] * 3 + [1.0], False),
+        ([0.0], [2.0], False),
+        (None, None, False),
+        (["a"], [0.0], False),
+    ],
+)
+def test_replace_one_contains(data: Any, neighbour: Any, inside: bool) -> None:
+    assert replace_one(floats(0, 1), max_records=3).contains(Pair(data, neighbour)) is inside
+
+
+@pytest.mark.parametrize(
+    ("data", "neighbour", "inside"),
+    [
+        ([0.0, 0.0], [1.0, -1.0], True),
+        ([0, 0], [1, 0], True),
+        ([0.0, 0.0], [0.0, 0.0], False),
+        ([0.0, 0.0], [1.5, 0.0], False),
+        ([0.0], [1.0], False),
+        ([2.0, 2.0], [3.0, 2.0], False),
+        (["a", "b"], [0.0, 0.0], False),
+        ([[0.0], 1.0], [0.0, 0.0], False),
+        ([0.0, float("nan")], [0.0, 0.0], False),
+    ],
+)
+def test_query_answers_contains(data: Any, neighbour: Any, inside: bool) -> None:
+    assert query_answers(2).contains(Pair(data, neighbour)) is inside
+
+
+def test_given_pairs() -> None:
+    relation = pairs([([1.0], []), Pair("a", "b")])
+    assert list(relation.edge_pairs()) == [Pair([1.0], []), Pair("a", "b")]
+    assert relation.contains(Pair("a", "b"))
+    assert relation.contains(Pair("b", "a"))
+    assert not relation.contains(Pair("a", "c"))
+    rng = np.random.default_rng(7)
+    assert {str(relation.random_pair(rng)) for _ in range(50)} == {
+        str(pair) for pair in relation.edge_pairs()
+    }
+
+
+@pytest.mark.parametrize(
+    ("relation", "text"),
+    [
+        (
+            replace_one(floats(-1, 1), max_records=5),
+            "replace one of at most 5 records of floats(-1, 1)",
+        ),
+        (
+            replace_one(floats(-1, 1), max_records=1),
+            "replace one of 1 record of floats(-1, 1)",
+        ),
+        (
+            add_or_remove_one(integers(0, 1), min_records=2),
+            "add or remove one of 2 to 10 records of integers(0, 1)",
+        ),
+        (
+            add_or_remove_one(integers(0, 1)),
+            "add or remove one of at most 10 records of integers(0, 1)",
+        ),
+        (query_answers(10), "10 query answers in [-1, 2], each moving by at most 1"),
+        (
+            query_answers(1, 0.5, low=0, high=1),
+            "1 query answer in [0, 1], each moving by at most 0.5",
+        ),
+        (pairs([(1, 2)]), "1 given pair"),
+        (pairs([(1, 2), (3, 4)]), "2 given pairs"),
+    ],
+)
+def test_in_words(relation: Relation, text: str) -> None:
+    assert relation.describe() == text
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: pairs([]), "at least one pair"),
+        (lambda: replace_one(floats(0, 1), max_records=0), "max_records of at least 1, got 0"),
+        (lambda: replace_one(floats(0, 1), min_records=0), "min_records of at least 1, got 0"),
+        (lambda: replace_one(floats(0, 1), min_records=11), "max_records of at least 11, got 10"),
+        (lambda: replace_one(floats(1, 1)), "at least two records, got floats"),
+        (lambda: replace_one(floats(0, 1), max_records=WRONG), "whole number for max_records"),
+        (lambda: add_or_remove_one(floats(0, 1), min_records=10), "above min_records, got 10"),
+        (lambda: add_or_remove_one(floats(0, 1), min_records=-1), "at least 0, got -1"),
+        (lambda: query_answers(0), "length of at least 1"),
+        (lambda: query_answers(WRONG), "whole number for length"),
+        (lambda: query_answers(2, 0), r"sensitivity in \(0, inf\), got 0"),
+        (lambda: query_answers(2, float("nan")), "sensitivity"),
+        (lambda: query_answers(2, WRONG), "needs numbers, got '1.5'"),
+        (lambda: query_answers(2, low=1, high=1), "low < high"),
+        (lambda: query_answers(2, low=float("nan")), "low < high"),
+        (lambda: query_answers(2, high=float("inf"), low=0), "finite answers"),
+        (lambda: query_answers(2, 1e308, low=-1e308), "finite answers"),
+        (lambda: query_answers(2, 1e-9, low=1e9, high=2e9), "vanishes"),
+    ],
+)
+def test_relations_without_pairs(make: Callable[[], Relation], message: str) -> None:
+    with pytest.raises(InvalidRelation, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: pairs(cast(Any, ([1.0], [2.0]))), r"Write pairs\(\[\(a, b\), ...\]\)"),
+        (lambda: pairs(cast(Any, [(1, 2, 3)])), "2-tuples, got"),
+        (lambda: replace_one(cast(Any, floats)), "a domain such as floats"),
+        (lambda: add_or_remove_one(WRONG), "a domain such as floats"),
+    ],
+)
+def test_wrong_kinds_of_arguments(make: Callable[[], Relation], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+def test_random_pairs_cover_the_sizes() -> None:
+    relation = replace_one(floats(0, 1), max_records=10)
+    rng = np.random.default_rng(7)
+    sizes = [len(relation.random_pair(rng).data) for _ in range(1000)]
+    assert set(sizes) == set(range(1, 11))
+    assert sizes.count(1) > sizes.count(10)
+
+
+def test_as_finder_takes_relations_lists_and_finders() -> None:
+    rng = np.random.default_rng(7)
+    assert as_finder(replace_one(floats(0, 1)), rng).ask() == Pair(np.array([1.0]), np.array([0.0]))
+    assert as_finder([Pair("a", "b")], rng).ask() == Pair("a", "b")
+
+    class Mine:
+        def ask(self) -> Pair | None:
+            return None
+
+        def tell(self, pair: Pair, score: float) -> None: ...
+
+    mine = Mine()
+    assert as_finder(mine, rng) is mine
+    with pytest.raises(TypeError, match="neighbours must be"):
+        as_finder(Mine, rng)
+
+
+@pytest.mark.parametrize("given", [None, 3, "pairs", floats(0, 1), replace_one, Pair(1, 2)])
+def test_as_finder_refuses_the_rest(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"neighbours must be a relation such as replace_one"):
+        as_finder(given, np.random.default_rng(7))
