@@ -15,7 +15,6 @@ from dpaudit._version import __version__
 
 if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compares the two
     from dpaudit.auditing import audit as audit
-    from dpaudit.auditing import compare_samples as compare_samples
     from dpaudit.claims import ZCDP as ZCDP
     from dpaudit.claims import ApproxDP as ApproxDP
     from dpaudit.claims import Claim as Claim
@@ -35,13 +34,13 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.evidence import Verdict as Verdict
     from dpaudit.evidence import load as load
     from dpaudit.mechanism import HealthWarning as HealthWarning
-    from dpaudit.mechanism import InvalidOutput as InvalidOutput
     from dpaudit.mechanism import one_at_a_time as one_at_a_time
-    from dpaudit.neighbours import Pair as Pair
     from dpaudit.neighbours import add_or_remove_one as add_or_remove_one
     from dpaudit.neighbours import pairs as pairs
     from dpaudit.neighbours import query_answers as query_answers
     from dpaudit.neighbours import replace_one as replace_one
+    from dpaudit.pair import Pair as Pair
+    from dpaudit.returned import InvalidOutput as InvalidOutput
     from dpaudit.testers.betting import BettingTester as BettingTester
 
 _HOME = {
@@ -61,19 +60,18 @@ _HOME = {
     "vectors": "dpaudit.domains",
     "records": "dpaudit.domains",
     # which pairs count
-    "Pair": "dpaudit.neighbours",
+    "Pair": "dpaudit.pair",
     "pairs": "dpaudit.neighbours",
     "add_or_remove_one": "dpaudit.neighbours",
     "replace_one": "dpaudit.neighbours",
     "query_answers": "dpaudit.neighbours",
     # how outputs are drawn
     "one_at_a_time": "dpaudit.mechanism",
-    "InvalidOutput": "dpaudit.mechanism",
+    "InvalidOutput": "dpaudit.returned",
     "HealthWarning": "dpaudit.mechanism",
     # the audit
     "BettingTester": "dpaudit.testers.betting",
     "audit": "dpaudit.auditing",
-    "compare_samples": "dpaudit.auditing",
     # what comes back
     "Audit": "dpaudit.evidence",
     "Verdict": "dpaudit.evidence",

@@ -11,29 +11,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, Protocol, runtime_checkable
 
-__all__ = [
-    "ZCDP",
-    "ApproxDP",
-    "Claim",
-    "GaussianDP",
-    "InvalidClaim",
-    "Profile",
-    "PureDP",
-    "RenyiDP",
-    "Scalable",
-    "claim_from_json",
-    "parse_claim",
-]
+from dpaudit.stats import levels, profiles
 
-# Certifying P(A) > e^epsilon Q(A) takes about e^epsilon draws: no audit can bet above this level.
-HIGHEST_LEVEL = 50.0
-SAVED_POINTS = 64
+SAVED_POINTS = 64  # in the table that a profile is saved as
 
 
 class InvalidClaim(ValueError):
@@ -88,16 +73,15 @@ class PureDP:
     symbol: ClassVar[str] = "epsilon"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _nonnegative("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
 
     def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`: `max(0, (e^e - e^epsilon) / (1 + e^e))`."""
-        gap = min(0.0, _nonnegative("epsilon", epsilon) - self.epsilon)
-        return abs(math.expm1(gap)) / (1.0 + math.exp(-self.epsilon))
+        """The profile at `epsilon`."""
+        return profiles.pure_delta(self.epsilon, nonnegative("epsilon", epsilon))
 
     def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
         """The one level worth betting on, whatever `count`: the claim itself."""
-        _check_count(count)
+        levels.check_count(count)
         return ((self.epsilon, 0.0),)
 
     @property
@@ -134,20 +118,20 @@ class ApproxDP:
     symbol: ClassVar[str] = "epsilon"
 
     def __init__(self, epsilon: float, delta: float) -> None:
-        object.__setattr__(self, "epsilon", _nonnegative("epsilon", epsilon))
+        object.__setattr__(self, "epsilon", nonnegative("epsilon", epsilon))
         object.__setattr__(self, "delta_at_epsilon", _small_delta(delta))
 
     def __repr__(self) -> str:
         return f"ApproxDP(epsilon={self.epsilon!r}, delta={self.delta_at_epsilon!r})"
 
     def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`: `d + (1 - d) max(0, (e^e - e^epsilon) / (1 + e^e))`."""
-        slack = self.delta_at_epsilon
-        return min(1.0, slack + (1.0 - slack) * PureDP(self.epsilon).delta(epsilon))
+        """The profile at `epsilon`."""
+        level = nonnegative("epsilon", epsilon)
+        return profiles.approx_delta(self.epsilon, self.delta_at_epsilon, level)
 
     def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
         """The one level worth betting on, whatever `count`: the claim itself."""
-        _check_count(count)
+        levels.check_count(count)
         return ((self.epsilon, self.delta_at_epsilon),)
 
     @property
@@ -184,17 +168,15 @@ class RenyiDP:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", _renyi_order(self.order))
-        object.__setattr__(self, "epsilon", _nonnegative("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
 
     def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`: `e^((a-1)(e-epsilon)) / (a-1) * (1-1/a)^a`, at most 1."""
-        excess = self.order - 1.0
-        level = _nonnegative("epsilon", epsilon)
-        return _capped_exp(excess * (self.epsilon - level) + _log_conversion(excess))
+        """The profile at `epsilon`."""
+        return profiles.renyi_delta(self.order, self.epsilon, nonnegative("epsilon", epsilon))
 
     def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
         """`count` levels over the span on which the profile falls from 1 to nearly nothing."""
-        return _tangents(self, *_span(self), count)
+        return levels.tangent_points(self.delta, levels.falling_span(self.delta), count)
 
     @property
     def strength(self) -> float:
@@ -228,19 +210,16 @@ class ZCDP:
     symbol: ClassVar[str] = "rho"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", _nonnegative("rho", self.rho))
+        object.__setattr__(self, "rho", nonnegative("rho", self.rho))
 
     def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`: `inf_a e^((a-1)(a rho - epsilon)) / (a-1) * (1-1/a)^a`."""
-        level = _nonnegative("epsilon", epsilon)
-        if self.rho == 0.0:
-            return 0.0
-        excess = _best_excess(self.rho, level)
-        return _capped_exp(excess * (self.rho * (1.0 + excess) - level) + _log_conversion(excess))
+        """The profile at `epsilon`."""
+        return profiles.zcdp_delta(self.rho, nonnegative("epsilon", epsilon))
 
     def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
         """`count` levels spread over the privacy losses of the Gaussian mechanism with this rho."""
-        return _tangents(self, *_gaussian_span(math.sqrt(2.0 * self.rho)), count)
+        span = levels.gaussian_span(math.sqrt(2.0 * self.rho))
+        return levels.tangent_points(self.delta, span, count)
 
     @property
     def strength(self) -> float:
@@ -276,28 +255,15 @@ class GaussianDP:
     symbol: ClassVar[str] = "mu"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", _nonnegative("mu", self.mu))
+        object.__setattr__(self, "mu", nonnegative("mu", self.mu))
 
     def delta(self, epsilon: float) -> float:
-        """The profile at `e`: `Phi(mu/2 - e/mu) - exp(e) Phi(-mu/2 - e/mu)`."""
-        level = _nonnegative("epsilon", epsilon)
-        if self.mu == 0.0:
-            return 0.0
-        near = level / self.mu - self.mu / 2.0
-        density = math.exp(-near * near / 2.0) / math.sqrt(2.0 * math.pi)
-        if density == 0.0:
-            return 0.0 if near > 0.0 else 1.0
-        # e^epsilon Phi(-near - mu) = density * mills(near + mu), so delta is a difference of Mills
-        # ratios: taken as one integral where they nearly cancel, as a plain difference elsewhere.
-        if near >= -0.5:
-            return density * _mills_drop(near, self.mu)
-        return math.erfc(near / math.sqrt(2.0)) / 2.0 - density * _mills_drop(
-            near + self.mu, math.inf
-        )
+        """The profile at `epsilon`."""
+        return profiles.gaussian_delta(self.mu, nonnegative("epsilon", epsilon))
 
     def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
         """`count` levels spread over the privacy losses, three standard deviations each way."""
-        return _tangents(self, *_gaussian_span(self.mu), count)
+        return levels.tangent_points(self.delta, levels.gaussian_span(self.mu), count)
 
     @property
     def strength(self) -> float:
@@ -318,7 +284,7 @@ class Profile:
     """Any privacy profile: a function from epsilon to delta, such as an accountant gives.
 
     The function must not increase; values above 1 count as 1. It is asked for levels up to 50.
-    A profile is saved as a table, and loads as its chords (see `claim_from_json`).
+    A profile is saved as a table, and loads as its chords (see `claim_text.claim_from_json`).
 
     >>> claim = Profile(PureDP(1.0).delta, name="randomized response")
     >>> print(claim)
@@ -341,7 +307,7 @@ class Profile:
 
     def delta(self, epsilon: float) -> float:
         """What the function says at `epsilon`, at most 1."""
-        level = _nonnegative("epsilon", epsilon)
+        level = nonnegative("epsilon", epsilon)
         try:
             value: object = self.function(level)
             item = getattr(value, "item", None)  # numpy, torch and jax scalars
@@ -359,17 +325,15 @@ class Profile:
 
     def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
         """`count` levels over the span on which the profile falls from 1 to its lowest."""
-        _check_count(count)
-        span = _span(self)
-        table = _tangents(self, *span, SAVED_POINTS)
-        _check_decreasing([self._point(0.0), *table, self._point(HIGHEST_LEVEL)])
-        return table if count == SAVED_POINTS else _tangents(self, *span, count)
-
-    def _point(self, epsilon: float) -> tuple[float, float]:
-        return epsilon, self.delta(epsilon)
+        levels.check_count(count)
+        span = levels.falling_span(self.delta)
+        table = levels.tangent_points(self.delta, span, SAVED_POINTS)
+        first, last = ((level, self.delta(level)) for level in (0.0, levels.HIGHEST_LEVEL))
+        check_decreasing([first, *table, last])
+        return table if count == SAVED_POINTS else levels.tangent_points(self.delta, span, count)
 
     def to_json(self) -> dict[str, object]:
-        saved = self.function.points if isinstance(self.function, _Chords) else None
+        saved = self.function.points if isinstance(self.function, profiles.Chords) else None
         points = self.tangents(SAVED_POINTS) if saved is None else saved
         return {"kind": "Profile", "name": self._name(), "points": [list(each) for each in points]}
 
@@ -380,184 +344,6 @@ class Profile:
     def __str__(self) -> str:
         name = self._name()
         return "privacy profile" if name is None else f"privacy profile {name!r}"
-
-
-def claim_from_json(saved: Mapping[str, object]) -> Claim:
-    """The claim that `to_json` saved.
-
-    A `Profile` comes back as the chords, in `e^epsilon`, of its saved points. The true curve
-    `sup_A P(A) - e^epsilon Q(A)` is convex in `e^epsilon` and never increases, so it lies under the
-    chords whenever it lies under the points: what refutes the loaded claim refutes the saved one.
-
-    >>> claim_from_json(ZCDP(0.1).to_json())
-    ZCDP(rho=0.1)
-    """
-    if not isinstance(saved, Mapping):
-        raise InvalidClaim(f"a saved claim must be a JSON object, got {saved!r}.")
-    fields = dict(saved)
-    kind = fields.pop("kind", None)
-    wanted = {name for name, _, _ in _KINDS} | {"Profile"}
-    if not isinstance(kind, str) or kind not in wanted:
-        raise InvalidClaim(f"kind must be one of {', '.join(sorted(wanted))}, got {kind!r}.")
-    if kind == "Profile":
-        _check_fields(kind, fields, ("name", "points"))
-        name = fields["name"]
-        if name is not None and not isinstance(name, str):
-            raise InvalidClaim(f"the name of a saved Profile must be text or null, got {name!r}.")
-        return Profile(_Chords(_saved_points(fields["points"])), name=name)
-    build, names = next((build, names) for name, build, names in _KINDS if name == kind)
-    _check_fields(kind, fields, names)
-    return build(**fields)
-
-
-def parse_claim(text: str) -> Claim:
-    """The claim written on a command line.
-
-    >>> parse_claim("eps=1"), parse_claim("eps=1, delta=1e-6"), parse_claim("0.5")
-    (PureDP(epsilon=1.0), ApproxDP(epsilon=1.0, delta=1e-06), PureDP(epsilon=0.5))
-    >>> parse_claim("rho=0.1"), parse_claim("mu=1"), parse_claim("order=2,eps=0.5")
-    (ZCDP(rho=0.1), GaussianDP(mu=1.0), RenyiDP(order=2.0, epsilon=0.5))
-    """
-    accepted = "Write one of: eps=1 (or just 1); eps=1,delta=1e-6; order=2,eps=0.5; rho=0.1; mu=1."
-    given: dict[str, float] = {}
-    for part in text.split(","):
-        left, equals, right = part.partition("=")
-        name = left.strip().lower() if equals else "epsilon"
-        name = "epsilon" if name == "eps" else name
-        if name in given:
-            raise InvalidClaim(f"{name} is given twice in {text!r}. {accepted}")
-        try:
-            given[name] = float(right if equals else left)
-        except ValueError:
-            raise InvalidClaim(f"cannot read {part.strip()!r} in {text!r}. {accepted}") from None
-    for _, build, names in _KINDS:
-        if set(names) == set(given):
-            return build(**given)
-    raise InvalidClaim(f"no claim is made of {', '.join(given)}, got {text!r}. {accepted}")
-
-
-_KINDS: tuple[tuple[str, Callable[..., Scalable], tuple[str, ...]], ...] = (
-    ("PureDP", PureDP, ("epsilon",)),
-    ("ApproxDP", ApproxDP, ("epsilon", "delta")),
-    ("RenyiDP", RenyiDP, ("order", "epsilon")),
-    ("ZCDP", ZCDP, ("rho",)),
-    ("GaussianDP", GaussianDP, ("mu",)),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Chords:
-    """The chords, in `e^epsilon`, of a table of `(epsilon, delta)` points; flat after the last."""
-
-    points: tuple[tuple[float, float], ...]
-
-    def __call__(self, epsilon: float) -> float:
-        points = ((0.0, 1.0), *self.points) if self.points[0][0] > 0.0 else self.points
-        after = bisect_right(points, epsilon, key=lambda point: point[0])
-        if after == len(points):
-            return points[-1][1]
-        (left, high), (right, low) = points[after - 1], points[after]
-        # share = (e^epsilon - e^left) / (e^right - e^left), without overflow
-        share = math.exp(epsilon - right) * math.expm1(left - epsilon) / math.expm1(left - right)
-        return high - (high - low) * share
-
-
-# --- numbers --------------------------------------------------------------------------------------
-
-
-def _log_conversion(excess: float) -> float:
-    """`log( (1 - 1/a)^a / (a-1) )` at order `a = 1 + excess`."""
-    if excess < 1.0:  # (a-1) log(a-1) - a log a: each term small when a is near 1
-        return excess * math.log(excess) - (1.0 + excess) * math.log1p(excess) if excess else 0.0
-    return -math.log1p(excess) - excess * math.log1p(1.0 / excess)
-
-
-def _best_excess(rho: float, epsilon: float) -> float:
-    """The `a - 1` at which the zCDP bound is least.
-
-    The log of the bound is convex in `a`, with slope `(2a-1) rho - epsilon + log(1 - 1/a)`, so
-    bisecting on `log(a-1)` finds the one root. Any `a` gives a valid bound: no error is unsafe.
-    """
-    low, high = -3.0 * rho, math.log(max(1.0, min(1e300, (epsilon + 1.0) / (2.0 * rho))))
-    for _ in range(64):
-        middle = (low + high) / 2.0
-        softplus = max(-middle, 0.0) + math.log1p(math.exp(-abs(middle)))  # -log(1 - 1/a)
-        slope = (2.0 * math.exp(middle) + 1.0) * rho - epsilon - softplus
-        low, high = (low, middle) if slope > 0.0 else (middle, high)
-    return math.exp((low + high) / 2.0)
-
-
-def _capped_exp(exponent: float) -> float:
-    return math.exp(min(0.0, exponent))
-
-
-def _double_exponential_rule() -> tuple[tuple[float, float], ...]:
-    """Nodes and weights for integrals over `(0, inf)` that decay at least as `e^-v`.
-
-    The trapezoid rule after `v = exp(t - e^-t)` (Takahasi and Mori 1974); error about 1e-15 here.
-    """
-    times = (step / 16.0 for step in range(-64, 65))
-    points = ((t, math.exp(t - math.exp(-t))) for t in times)
-    return tuple((v, v * (1.0 + math.exp(-t)) / 16.0) for t, v in points)
-
-
-_RULE = _double_exponential_rule()
-
-
-def _mills_drop(start: float, width: float) -> float:
-    """`m(start) - m(start + width)`, `m(x) = (1 - Phi(x)) / phi(x)`, for `start >= -0.5`.
-
-    It is `int_0^inf e^(-start u - u^2/2) (1 - e^(-width u)) du`, in which nothing cancels.
-    """
-    scale = max(1.0, start)
-    total = 0.0
-    for node, weight in _RULE:
-        u = node / scale
-        total -= weight * math.exp(-u * (start + u / 2.0)) * math.expm1(-width * u)
-    return total / scale
-
-
-# --- levels ---------------------------------------------------------------------------------------
-
-
-def _gaussian_span(mu: float) -> tuple[float, float]:
-    """Three deviations each way of the Gaussian mechanism's privacy loss, `N(mu^2/2, mu^2)`."""
-    return max(0.0, mu * (mu / 2.0 - 3.0)), mu * (mu / 2.0 + 3.0)
-
-
-def _span(claim: Claim) -> tuple[float, float]:
-    """From where the profile leaves 1 to where it has made all but 1e-4 of its descent."""
-    top, bottom = claim.delta(0.0), claim.delta(HIGHEST_LEVEL)
-    return _first_below(claim, 0.999), _first_below(claim, bottom + 1e-4 * (top - bottom))
-
-
-def _first_below(claim: Claim, target: float) -> float:
-    """The smallest level at which delta is at most `target`, by doubling and bisection."""
-    if claim.delta(0.0) <= target:
-        return 0.0
-    low, high = 0.0, 1e-6
-    while high < HIGHEST_LEVEL and claim.delta(high) > target:
-        low, high = high, min(HIGHEST_LEVEL, 2.0 * high)
-    for _ in range(20):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if claim.delta(middle) > target else (low, middle)
-    return high
-
-
-def _tangents(
-    claim: Claim, start: float, stop: float, count: int
-) -> tuple[tuple[float, float], ...]:
-    """`count` equally spaced levels with their deltas, less those whose delta of 1 says nothing."""
-    _check_count(count)
-    stop = min(stop, HIGHEST_LEVEL)
-    start = min(start, stop)
-    shares = [step / (count - 1) for step in range(count)] if count > 1 else [0.5]
-    levels = sorted({start + (stop - start) * share for share in shares})
-    points = tuple((level, claim.delta(level)) for level in levels)
-    return tuple(point for point in points if point[1] < 1.0) or points[-1:]
-
-
-# --- checks ---------------------------------------------------------------------------------------
 
 
 def _finite(name: str, value: object, rule: str) -> float:
@@ -572,7 +358,8 @@ def _finite(name: str, value: object, rule: str) -> float:
     return number
 
 
-def _nonnegative(name: str, value: object) -> float:
+def nonnegative(name: str, value: object) -> float:
+    """The number, if it can be a strength of a claim or a level."""
     number = _finite(name, value, "a number >= 0")
     if number < 0.0:
         raise InvalidClaim(f"{name} must be >= 0, got {value!r}. 0 is the strictest claim.")
@@ -593,40 +380,14 @@ def _renyi_order(value: object) -> float:
     return number
 
 
-def _check_count(count: int) -> None:
-    if count < 1:
-        raise ValueError(f"count must be at least 1, got {count!r}.")
-
-
-def _check_decreasing(points: Sequence[tuple[float, float]]) -> None:
+def check_decreasing(points: Sequence[tuple[float, float]]) -> None:
+    """Refuse points of a profile that increases."""
     for (left, high), (right, low) in itertools.pairwise(points):
         if low > high * (1.0 + 1e-9) + 1e-12:  # an accountant's rounding is forgiven
             raise InvalidClaim(
                 f"a profile must not increase, got delta({left:g}) = {high:g} and"
                 f" delta({right:g}) = {low:g}. Check the function: more epsilon needs less delta."
             )
-
-
-def _check_fields(kind: str, fields: Mapping[str, object], names: Sequence[str]) -> None:
-    if set(fields) != set(names):
-        raise InvalidClaim(
-            f"a saved {kind} must have exactly {', '.join(names)},"
-            f" got {', '.join(map(str, fields)) or 'nothing'}."
-        )
-
-
-def _saved_points(saved: object) -> tuple[tuple[float, float], ...]:
-    if not isinstance(saved, Sequence) or isinstance(saved, str) or not saved:
-        raise InvalidClaim(f"a saved Profile needs [epsilon, delta] points, got {saved!r}.")
-    points: list[tuple[float, float]] = []
-    for each in saved:
-        if not isinstance(each, Sequence) or isinstance(each, str) or len(each) != 2:
-            raise InvalidClaim(f"each saved point must be [epsilon, delta], got {each!r}.")
-        points.append((_nonnegative("epsilon", each[0]), _nonnegative("delta", each[1])))
-    if any(left >= right for (left, _), (right, _) in itertools.pairwise(points)):
-        raise InvalidClaim("the epsilons of saved points must increase. Was the file edited?")
-    _check_decreasing(points)
-    return tuple((level, min(1.0, delta)) for level, delta in points)
 
 
 def _text(number: float) -> str:

@@ -6,45 +6,41 @@ that everything above sees one thing: a numeric array or a list, one output per 
 """
 
 import copy
-import difflib
-import importlib
-import importlib.util
 import inspect
-import math
-import os
 import sys
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import ModuleType
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-Outputs: TypeAlias = npt.NDArray[Any] | list[Any]
+from dpaudit.returned import InvalidOutput, Outputs, WrongLength, checked, rows, short
+
+__all__ = [
+    "Batch",
+    "HealthWarning",
+    "InvalidMechanism",
+    "InvalidOutput",
+    "Mechanism",
+    "Outputs",
+    "PairLike",
+    "WrongLength",
+    "as_mechanism",
+    "draw_labelled",
+    "draw_side",
+    "one_at_a_time",
+]
 
 # What a parameter may be called to be taken for the random generator, or for the number of draws.
 _RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "prng", "gen"})
 _SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_SEEDED_DRAWS = 1024  # of a call's outputs, how many are compared with the next call's
-_SEEDED_NATS = 41.0  # exp(-41) < 2e-18: equal by chance is excluded
-_SEEDED_SIDES = 64  # how many datasets are remembered: memory does not grow with the pairs
 
 
 class InvalidMechanism(ValueError):
     """A mechanism that cannot be called, or cannot be found; the message says what to do."""
-
-
-class InvalidOutput(ValueError):
-    """A mechanism gave back something that is not one output per draw."""
-
-
-class WrongLength(InvalidOutput):
-    """A mechanism gave back another number of outputs than it was asked for."""
 
 
 class HealthWarning(UserWarning):
@@ -81,9 +77,9 @@ class Mechanism:
             raise ValueError(f"size must be at least 1, got {size!r}.")
         try:
             result = self.function(_own_copy(data), size, rng)
-            return _checked(result, size, self.name)
+            return checked(result, size, self.name)
         except Exception as error:
-            error.add_note(f"while drawing {size} outputs from {self.name} on data={_short(data)}")
+            error.add_note(f"while drawing {size} outputs from {self.name} on data={short(data)}")
             raise
 
 
@@ -122,7 +118,7 @@ def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
     if not callable(function):
         raise InvalidMechanism(
             f"a mechanism must be callable as f(data, size, rng) or f(data, size), "
-            f"got {_short(function)}."
+            f"got {short(function)}."
         )
     return Mechanism(name=name, function=_adapted(function, name))
 
@@ -240,7 +236,7 @@ def one_at_a_time(function: Callable[..., object]) -> Callable[[Any, int, Any], 
     """
     if not callable(function):
         raise InvalidMechanism(
-            f"one_at_a_time needs a callable f(data) or f(data, rng), got {_short(function)}."
+            f"one_at_a_time needs a callable f(data) or f(data, rng), got {short(function)}."
         )
     return _OneAtATime(function)
 
@@ -313,7 +309,7 @@ def _interleaved(
         outputs[~labels] = neighbour_side
         return outputs
     _warn_if_unlike(data_side, neighbour_side, name)
-    data_rows, neighbour_rows = iter(_rows(data_side)), iter(_rows(neighbour_side))
+    data_rows, neighbour_rows = iter(rows(data_side)), iter(rows(neighbour_side))
     return [next(data_rows if label else neighbour_rows) for label in labels.tolist()]
 
 
@@ -341,237 +337,6 @@ def _is_numeric(output: object) -> bool:
     return isinstance(output, int | float | np.number | np.ndarray)
 
 
-def _checked(result: object, size: int, name: str) -> Outputs:
-    """Turn what a mechanism gave back into outputs, one per draw, or say why it cannot be."""
-    if isinstance(result, np.ma.MaskedArray):
-        result = result.tolist()  # None where masked
-    if hasattr(result, "__array__"):
-        return _checked_array(np.asarray(result), size, name)
-    reasons: tuple[tuple[Any, str], ...] = (
-        (type(None), "Is a return missing?"),
-        ((str, bytes), "Return a list with one output per draw."),
-        (Mapping, "Return a list with one output per draw."),
-        (Set, "A set drops equal outputs and their order: return a list."),
-        (Iterator, "Return list(...) of it."),
-    )
-    for kind, hint in reasons:
-        if isinstance(result, kind):
-            raise InvalidOutput(
-                f"{name} must return {size} outputs, got {type(result).__name__}. {hint}"
-            )
-    if isinstance(result, int | float | complex):
-        raise WrongLength(_wrong_length((), size, name))
-    if not (hasattr(result, "__len__") and hasattr(result, "__iter__")):
-        raise InvalidOutput(
-            f"{name} must return {size} outputs, got {_short(result)} "
-            f"({type(result).__name__}). Return an array or a list with one output per draw."
-        )
-    outputs: list[Any] = list(result)
-    if len(outputs) != size:
-        raise WrongLength(_wrong_length((len(outputs),), size, name))
-    return _compact(outputs)
-
-
-def _checked_array(array: npt.NDArray[Any], size: int, name: str) -> Outputs:
-    """Check the first axis; what is not plain numbers becomes a list."""
-    if array.ndim == 0 or array.shape[0] != size:
-        raise WrongLength(_wrong_length(array.shape, size, name))
-    if array.dtype.kind in "biuf":
-        return array
-    if array.dtype.kind == "c":
-        return _two_columns(array)
-    return _compact(_rows(array))
-
-
-def _two_columns(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Split complex numbers: two real columns tell no less."""
-    return np.stack((array.real, array.imag), axis=-1)
-
-
-def _wrong_length(shape: tuple[int, ...], size: int, name: str) -> str:
-    """Word the error for outputs of a wrong shape."""
-    if not shape:
-        return (
-            f"{name} must return {size} outputs, got a single value. Return size independent "
-            f"outputs, or wrap the function: dpaudit.one_at_a_time({name})."
-        )
-    hint = f"Return one output per draw: size was {size}."
-    if size in shape[1:]:
-        hint = "Put the draws on the first axis."
-    elif shape[0] == 1:
-        hint = f"For one output per call wrap it: dpaudit.one_at_a_time({name})."
-    return f"{name} must return {size} outputs, got shape {shape}. {hint}"
-
-
-def _compact(outputs: list[Any]) -> Outputs:
-    """Turn a list of numbers, or of vectors of one shape, into an array; keep any other list."""
-    kinds = set(map(type, outputs))
-    if kinds <= {bool, np.bool_}:
-        return np.array(outputs, dtype=np.bool_)
-    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-        try:
-            return np.array(outputs, dtype=np.int64)
-        except OverflowError:
-            return outputs
-    if all(
-        issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
-        for kind in kinds
-    ):
-        return np.array(outputs, dtype=np.float64)
-    if all(issubclass(kind, complex | np.complexfloating) for kind in kinds):
-        return _two_columns(np.array(outputs, dtype=np.complex128))
-    if kinds == {np.ndarray} and len({output.shape for output in outputs}) == 1:
-        stacked = np.stack(outputs)
-        return stacked if stacked.dtype.kind in "biuf" else outputs
-    return outputs
-
-
-def _rows(outputs: Outputs) -> list[Any]:
-    """List the outputs one by one; the rows of an array become tuples, which can be counted."""
-    if isinstance(outputs, list):
-        return outputs
-    rows: list[Any] = outputs.tolist()
-    return rows if outputs.ndim == 1 else [_nested(row, outputs.ndim - 1) for row in rows]
-
-
-def _nested(row: list[Any], depth: int) -> tuple[Any, ...]:
-    return tuple(row) if depth == 1 else tuple(_nested(inner, depth - 1) for inner in row)
-
-
-@dataclass(slots=True)
-class FrozenSeedCheck:
-    """Notices a mechanism that gives the same outputs at every call: a seed fixed inside it.
-
-    Its draws are then not independent, and no conclusion from them holds. `see` compares the
-    first outputs of each call with those of the previous call on the same dataset. They count as
-    frozen when chance is excluded: m equal draws agree by chance with probability
-    `(sum p_i^2)^m` (p_i the frequencies of the values), so a constant mechanism is never accused.
-
-    >>> check = FrozenSeedCheck("constant")
-    >>> check.see("data", np.zeros(500))
-    >>> check.see("data", np.zeros(500))
-    """
-
-    name: str = "the mechanism"
-    _seen: dict[str, Outputs] = field(default_factory=dict, init=False, repr=False)
-    _warned: bool = field(default=False, init=False, repr=False)
-
-    def see(self, side_key: str, outputs: Outputs) -> None:
-        """Compare with the previous call for `side_key`, and remember this one."""
-        if self._warned:
-            return
-        previous = self._seen.pop(side_key, None)
-        latest: Outputs = outputs[:_SEEDED_DRAWS].copy()
-        self._seen[side_key] = latest
-        if len(self._seen) > _SEEDED_SIDES:
-            del self._seen[next(iter(self._seen))]
-        draws = 0 if previous is None else _frozen_draws(previous, latest)
-        if draws > 0:
-            self._warned = True
-            self._seen.clear()
-            warnings.warn(
-                f"{self.name} returned the same {draws} outputs at two calls: is a seed fixed "
-                f"inside it? The draws are then not independent and no bound holds. "
-                f"Draw from the rng it is given: f(data, size, rng).",
-                HealthWarning,
-                stacklevel=2,
-            )
-
-
-def _frozen_draws(previous: Outputs, latest: Outputs) -> int:
-    """Count the leading draws two calls share, or 0 where they differ or may agree by chance."""
-    draws = min(len(previous), len(latest))
-    first, second = (_comparable(outputs, draws) for outputs in (previous, latest))
-    if first != second or draws == 0:
-        return 0
-    collision = sum((count / draws) ** 2 for count in Counter(first).values())
-    return draws if draws * -math.log(collision) >= _SEEDED_NATS else 0
-
-
-def _comparable(outputs: Outputs, draws: int) -> list[object]:
-    """Give each of the first draws a form that can be compared and counted (NaN equals NaN)."""
-    if isinstance(outputs, np.ndarray):
-        return [row.tobytes() for row in np.ascontiguousarray(outputs[:draws])]
-    return [repr(output) for output in outputs[:draws]]
-
-
-def load_mechanism(text: str) -> Mechanism:
-    """Find the mechanism named `pkg.module:function` or `path/to/file.py:function`.
-
-    Modules are looked for in the current folder too; the function may be dotted
-    (`module:Class.method`), and a class is called with no arguments.
-
-    >>> load_mechanism("dpaudit.mechanisms:LaplaceCount").name
-    'LaplaceCount'
-    """
-    place, _, attribute = text.rpartition(":")
-    if not place or not attribute:
-        raise InvalidMechanism(
-            f"a mechanism is named module:function or file.py:function, got {text!r}."
-        )
-    found: Any = _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            owner = getattr(found, "__name__", place)
-            names = [name for name in dir(found) if not name.startswith("_")]
-            close = difflib.get_close_matches(part, names, n=3) or names[:10]
-            hint = f" Did you mean {', '.join(close)}?" if close else ""
-            raise InvalidMechanism(f"{owner} has no attribute {part!r}.{hint}")
-        found = getattr(found, part)
-    if not callable(found) and not isinstance(found, Mechanism):
-        raise InvalidMechanism(f"{text} is not callable: it is {_short(found)}.")
-    made: Any = found() if inspect.isclass(found) else found
-    return as_mechanism(made)
-
-
-def _module(name: str) -> ModuleType:
-    _search_in(Path.cwd())
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            error.add_note(f"while importing {name}")
-            raise  # the module is there; something it imports is not
-        raise InvalidMechanism(
-            f"no module {error.name!r} (looked in the current folder {os.getcwd()} and the "
-            f"installed packages). For a file, name it: path/to/file.py:function."
-        ) from error
-
-
-def _module_in_file(path: Path) -> ModuleType:
-    """Run a file as a module, with its own folder first on the search path."""
-    if not path.is_file():
-        raise InvalidMechanism(f"no file {str(path)!r} (the current folder is {os.getcwd()}).")
-    path = path.resolve()
-    _search_in(path.parent)
-    taken = getattr(sys.modules.get(path.stem), "__file__", None)
-    if taken is not None and Path(taken).resolve() == path:
-        return sys.modules[path.stem]
-    name = path.stem if path.stem not in sys.modules else f"{path.stem}_in_{path.parent.name}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None  # it ends in .py
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and pickle look it up there
-    try:
-        spec.loader.exec_module(module)
-    except BaseException as error:
-        del sys.modules[name]
-        error.add_note(f"while importing {path}")
-        raise
-    return module
-
-
-def _search_in(folder: Path) -> None:
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-
-
 def _own_copy(data: Any) -> Any:
     plain = type(data) is np.ndarray and not data.dtype.hasobject
     return data.copy() if plain else copy.deepcopy(data)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:197]}..."

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from dpaudit.domains import Domain, categories, floats, integers, records, vectors
 from dpaudit.neighbours import (
     AddOrRemoveOne,
-    Pair,
     Relation,
     ReplaceOne,
     add_or_remove_one,
-    canonical,
     query_answers,
     replace_one,
 )
+from dpaudit.pair import Pair, canonical
 
 bounds = st.tuples(
     st.floats(allow_nan=False, allow_infinity=False),

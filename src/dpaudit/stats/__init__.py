@@ -1,1 +1,1 @@
-"""Numbers in, numbers out: exact bounds on proportions and rounding to the safe side."""
+"""Numbers in, numbers out: bounds on proportions, privacy profiles, rounding to the safe side."""

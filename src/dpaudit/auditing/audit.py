@@ -1,0 +1,176 @@
+"""`dpaudit.audit`: from a mechanism and a claim to a certified verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpaudit._version import __version__
+from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.campaign import Campaign, Contender
+from dpaudit.auditing.certify import certify
+from dpaudit.auditing.outlook import detectable, forecast, is_leaning
+from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.evidence import Audit, Counterexample, Progress, Verdict
+from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.neighbours import as_finder
+from dpaudit.testers.betting import BettingTester
+
+
+def audit(
+    mechanism: Callable[..., object] | Mechanism,
+    claim: Claim,
+    neighbours: Any,
+    *,
+    tester: BettingTester | None = None,
+    alpha: float = 1e-6,
+    samples: int | None = None,
+    seconds: float | None = None,
+    rng: np.random.Generator | int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Audit:
+    """Search neighbouring datasets for a violation of a claim, and certify what is found.
+
+    A mechanism that keeps its claim is refuted with probability at most `alpha`, over the whole
+    audit: all pairs, both directions, stopping early. `mechanism` is `f(data, size, rng)` or
+    `f(data, size)`; `neighbours` a relation such as `dpaudit.replace_one(...)`, or any object with
+    `ask()` and `tell(pair, score)`. `samples` (300 000 if not given) bounds the draws of the
+    mechanism, `seconds` the time; without `seconds` the same `rng` gives the same audit. `progress`
+    is called with a `Progress` several times a second. Ctrl-C ends the search and returns what was
+    found so far.
+
+    >>> import numpy as np, dpaudit
+    >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
+    ...     return np.clip(data, -1, 1).sum() + rng.laplace(scale=1.0, size=size)
+    >>> found = dpaudit.audit(
+    ...     clipped_sum,
+    ...     dpaudit.PureDP(epsilon=1.0),
+    ...     dpaudit.replace_one(dpaudit.floats(-1, 1), max_records=5),
+    ...     rng=7,
+    ... )
+    >>> found.verdict
+    <Verdict.REFUTED: 'refuted'>
+    >>> bool(found.epsilon_lower > 1.8)
+    True
+    """
+    _check(claim, alpha, samples, seconds, tester)
+    entropy = _entropy(rng)
+    finder = as_finder(neighbours, np.random.default_rng(_child(entropy, 2)))
+    campaign = Campaign(
+        as_mechanism(mechanism),
+        claim,
+        finder,
+        alpha=alpha,
+        budget=Budget(samples, seconds),
+        entropy=entropy,
+        progress=progress,
+    )
+    sharpen = tester is not None and tester.after_refuting == "sharpen"
+    interrupted, counterexample = False, None
+    try:
+        campaign.run(beyond_refutation=sharpen)
+        if campaign.account.refuted and campaign.strongest is not None:
+            counterexample = certify(campaign, campaign.strongest)
+    except KeyboardInterrupt:
+        interrupted = True
+    return _result(campaign, _words(neighbours), counterexample, sharpen, interrupted)
+
+
+def _result(
+    campaign: Campaign,
+    neighbours: str,
+    counterexample: Counterexample | None,
+    sharpened: bool,
+    interrupted: bool,
+) -> Audit:
+    strongest = campaign.strongest
+    verdict = _verdict(campaign)
+    outlook = strongest is not None and verdict is not Verdict.REFUTED
+    return Audit(
+        mechanism=campaign.mechanism.name,
+        claim=campaign.claim,
+        verdict=verdict,
+        lower_bound=_lower_bound(campaign, counterexample, sharpened),
+        counterexample=counterexample,
+        evidence=campaign.evidence,
+        samples=campaign.budget.spent,
+        seconds=campaign.budget.elapsed,
+        alpha=campaign.alpha,
+        rng_seed=campaign.entropy,
+        pairs_tried=campaign.pairs_tried,
+        neighbours=neighbours,
+        strongest=None if strongest is None else strongest.record(campaign.book.place),
+        detectable=detectable(campaign, _sure(strongest)) if outlook else None,
+        forecast=forecast(campaign, _sure(strongest)) if verdict is Verdict.UNDECIDED else None,
+        history=campaign.history,
+        warnings=tuple(campaign.warnings),
+        interrupted=interrupted,
+        version=__version__,
+    )
+
+
+def _verdict(campaign: Campaign) -> Verdict:
+    if campaign.account.refuted:
+        return Verdict.REFUTED
+    return Verdict.UNDECIDED if is_leaning(campaign) else Verdict.NOT_REFUTED
+
+
+def _lower_bound(
+    campaign: Campaign, counterexample: Counterexample | None, sharpened: bool
+) -> float | None:
+    """The certified bound, from one source only, so that it fails with probability at most alpha.
+
+    Not refuted, or asked to sharpen: the ladder. Refuted: the claim's own epsilon or what the
+    event shows on fresh samples. The two never add up: a bound from the event can be wrong only if
+    the claim is violated, and then the ladder below the claim is right.
+    """
+    claim = campaign.claim
+    if not campaign.account.refuted or sharpened or not isinstance(claim, PureDP | ApproxDP):
+        return campaign.lower_bound
+    shown = 0.0 if counterexample is None else counterexample.epsilon_lower
+    return max(claim.epsilon, shown)
+
+
+def _sure(contender: Contender | None) -> Contender:
+    assert contender is not None
+    return contender
+
+
+def _words(neighbours: Any) -> str:
+    describe = getattr(neighbours, "describe", None)
+    return str(describe()) if callable(describe) else type(neighbours).__name__
+
+
+def _entropy(rng: np.random.Generator | int | None) -> int:
+    """One whole number that the audit can be repeated from."""
+    if rng is None:
+        fresh = np.random.SeedSequence().entropy
+        assert isinstance(fresh, int)
+        return fresh
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63))
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise ValueError(f"rng must be a Generator, a whole number >= 0 or None, got {rng!r}.")
+    return int(rng)
+
+
+def _child(entropy: int, key: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(entropy, spawn_key=(key,))
+
+
+def _check(
+    claim: Any, alpha: float, samples: int | None, seconds: float | None, tester: Any
+) -> None:
+    if not isinstance(claim, Claim):
+        raise TypeError(f"claim must be a claim such as dpaudit.PureDP(1.0), got {claim!r}.")
+    if not (isinstance(alpha, float | int) and 0.0 < alpha < 1.0):
+        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. The default is 1e-6.")
+    if samples is not None and (isinstance(samples, bool) or samples != int(samples) or samples < 1):
+        raise ValueError(f"samples must be a whole number >= 1, got {samples!r}.")
+    if seconds is not None and not (seconds > 0.0 and math.isfinite(seconds)):
+        raise ValueError(f"seconds must be positive, got {seconds!r}. Leave it out for no limit.")
+    if tester is not None and not isinstance(tester, BettingTester):
+        raise TypeError(f"tester must be a BettingTester, got {tester!r}.")

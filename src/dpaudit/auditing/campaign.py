@@ -1,0 +1,292 @@
+"""The search: which pair gets the next draws, and what all bets are worth together.
+
+Half of the draws go to pairs not seen before, half to the pair that promises most; a pair that is
+earning right now goes on until it stops. None of this needs a statistical correction: there is one
+wealth for the whole audit (`testers/account.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from dpaudit.auditing.budget import Budget
+from dpaudit.bets.book import Book, book_for
+from dpaudit.claims import Claim
+from dpaudit.evidence import Evidence, PairRecord, Progress
+from dpaudit.finders import Finder
+from dpaudit.health import FrozenSeedCheck
+from dpaudit.mechanism import Batch, HealthWarning, Mechanism, draw_labelled
+from dpaudit.neighbours import Pair
+from dpaudit.outputs import Encoder
+from dpaudit.testers.account import Account, Stake
+from dpaudit.testers.bettor import PairBettor
+
+_LOOKS = 200  # about how many pairs get a first look out of the whole budget
+_FRACTION, _ENTRY = 0.5, 2.0  # of the wealth, and nats on paper, for a pair met in a search
+_REMEMBERED = 32  # pairs whose experts are kept; the others stay in the record only
+_EARNING = 1.0  # nats: a pair with as much on paper is pressed as long as it gains
+_CLOSE = 0.9  # a pair scoring so much of the best one is as promising
+_HISTORY = 2_000
+_TRACE = 1_000
+_HEALTH_DRAWS = 5_000  # of a pair, looked at for a frozen seed
+_PROGRESS_SECONDS = 0.1
+
+
+class Contender:
+    """One pair in the race: its bettor, its stake in the wealth, and how it did."""
+
+    def __init__(self, number: int, pair: Pair, bettor: PairBettor, stake: Stake) -> None:
+        self.number = number
+        self.pair = pair
+        self.bettor = bettor
+        self.stake = stake
+        self.gain = 0.0  # nats at the claim, over the last time it got draws
+
+    def log_wealth(self, place: int) -> float:
+        """Its own wealth against the claim, on paper."""
+        return float(self.bettor.log_wealth[place])
+
+    def score(self, book: Book) -> float:
+        """The highest level at which it has earned a nat on paper: its privacy loss so far."""
+        earned = np.flatnonzero(self.bettor.log_wealth >= 1.0)
+        if len(earned) == 0:
+            return 0.0
+        level = float(book.levels[earned[-1]])
+        return float(self.bettor.log_wealth[earned[-1]]) if math.isnan(level) else level
+
+    def record(self, place: int) -> PairRecord:
+        """Its line in the history."""
+        draws, wealth = self.bettor.draws, self.log_wealth(place)
+        return PairRecord(
+            pair=self.pair, samples=draws, log_wealth=wealth, growth=wealth / max(draws, 1)
+        )
+
+
+class Campaign:
+    """A running audit. `run` may be interrupted at any time: what was found stays."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        claim: Claim,
+        finder: Finder,
+        *,
+        alpha: float,
+        budget: Budget,
+        entropy: int,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.mechanism = mechanism
+        self.claim = claim
+        self.alpha = alpha
+        self.budget = budget
+        self.encoder = Encoder()
+        self.book = book_for(claim)
+        self.account = Account(len(self.book.levels), self.book.place, alpha)
+        self.contenders: list[Contender] = []
+        self.warnings: list[str] = []
+        self._records: dict[int, PairRecord] = {}
+        self._finder = finder
+        self._first = finder.ask()
+        self._second = finder.ask() if self._first is not None else None
+        self._alone = self._second is None
+        self._look = min(max((budget.samples - budget.reserve) // _LOOKS, 64), 1_500)
+        self._explored = self._pressed = 0
+        self._batches = 0
+        self.entropy = entropy
+        self._health = FrozenSeedCheck(mechanism.name)
+        self._trace: list[tuple[int, float]] = []
+        self._progress = progress
+        self._progress_due = 0.0
+
+    @property
+    def pairs_tried(self) -> int:
+        """How many pairs got draws."""
+        return len(self._records)
+
+    @property
+    def strongest(self) -> Contender | None:
+        """The pair that showed most."""
+        place = self.book.place
+        return max(
+            self.contenders,
+            key=lambda one: (one.score(self.book), one.log_wealth(place), -one.number),
+            default=None,
+        )
+
+    @property
+    def history(self) -> tuple[PairRecord, ...]:
+        """The pairs in the order in which they were met."""
+        return tuple(self._records[number] for number in sorted(self._records))[:_HISTORY]
+
+    @property
+    def evidence(self) -> Evidence:
+        """The wealth against the claim over the draws."""
+        return Evidence(
+            trace=tuple(self._trace),
+            log_wealth=self.account.log_wealth,
+            peak=self.account.claim_peak,
+        )
+
+    def run(self, *, beyond_refutation: bool) -> None:
+        """Search and bet until the claim is refuted or the budget is used up."""
+        while beyond_refutation or not self.account.refuted:
+            chosen, wanted = self._choose()
+            if chosen is None or self._give(chosen, wanted) == 0:
+                return
+
+    def seed(self, *key: int) -> np.random.SeedSequence:
+        """One child of the audit's seed, by its key."""
+        return np.random.SeedSequence(self.entropy, spawn_key=key)
+
+    def watched(self, draw: Callable[[], Batch]) -> Batch:
+        """Draw, and note what the health checks have to say."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", HealthWarning)
+            batch = draw()
+        for warning in caught:
+            text = str(warning.message)
+            if not issubclass(warning.category, HealthWarning):
+                warnings.warn_explicit(
+                    warning.message, warning.category, warning.filename, warning.lineno
+                )
+            elif text not in self.warnings:
+                self.warnings.append(text)
+                warnings.warn(text, HealthWarning, stacklevel=2)
+        return batch
+
+    def _choose(self) -> tuple[Contender | None, int]:
+        """The pair that gets the next draws, and how many."""
+        earning = [
+            one
+            for one in self.contenders
+            if one.gain > 0.0 and one.log_wealth(self.book.place) >= _EARNING
+        ]
+        if not earning and (not self.contenders or self._explored <= self._pressed):
+            met = self._meet()
+            if met is not None:
+                self._explored += self._look
+                return met, self._look
+        pressed = self._most_promising(earning or self.contenders)
+        if pressed is None:
+            return None, 0
+        wanted = max(self._look, pressed.bettor.draws // 4)
+        self._pressed += wanted
+        return pressed, wanted
+
+    def _meet(self) -> Contender | None:
+        """The next pair of the finder, ready to be bet on; None if it has no more."""
+        if self._first is not None:
+            pair, self._first = self._first, None
+        elif self._second is not None:
+            pair, self._second = self._second, None
+        elif self._alone:
+            return None
+        else:
+            asked = self._finder.ask()
+            if asked is None:
+                self._alone = True
+                return None
+            pair = asked
+        number = len(self._records)
+        sole = self._alone and number == 0
+        stake = Stake(
+            len(self.book.levels),
+            fraction=1.0 if sole else _FRACTION,
+            entry=0.0 if sole else min(_ENTRY, math.log(number + 1)),
+        )
+        bettor = PairBettor(book_for(self.claim), self.encoder)
+        contender = Contender(number, pair, bettor, stake)
+        self.contenders.append(contender)
+        return contender
+
+    def _most_promising(self, among: list[Contender]) -> Contender | None:
+        """The best score; among those close to it, the one with the fewest draws."""
+        if not among:
+            return None
+        best = max(one.score(self.book) for one in among)
+        close = [one for one in among if one.score(self.book) >= _CLOSE * best]
+        return min(close, key=lambda one: (one.bettor.draws, one.number))
+
+    def _give(self, contender: Contender, wanted: int) -> int:
+        """Give a pair its draws, batch by batch; the number of draws made."""
+        before, made = contender.log_wealth(self.book.place), 0
+        patience = 1.0 if self._alone or before >= _EARNING else 4.0
+        while made < wanted:
+            batch = contender.bettor.next_batch(patience=patience)
+            size = self.budget.allows(batch if self._alone else min(batch, wanted - made))
+            if size == 0:
+                break
+            made += size
+            if self._play(contender, size):
+                break
+        contender.gain = contender.log_wealth(self.book.place) - before
+        self._records[contender.number] = contender.record(self.book.place)
+        self._finder.tell(contender.pair, contender.score(self.book))
+        self._forget()
+        return made
+
+    def _play(self, contender: Contender, size: int) -> bool:
+        """One batch: draw, bet, learn, settle. Whether the claim's target was reached in it."""
+        seed = self.seed(0, self._batches)
+        self._batches += 1
+        batch = self.watched(lambda: self._draw(contender, size, seed))
+        table, before = self.encoder.encode(batch.outputs), self.budget.spent
+        self.budget.spent += size
+        target = self.account.target(contender.number, contender.stake)
+        contender.bettor.settled = self.account.settled
+        crossing = contender.bettor.play(table, batch.labels, target=target)
+        factor = contender.stake.log_factor(contender.bettor.log_wealth)
+        self.account.update(contender.number, factor, crossed=crossing is not None)
+        contender.stake.admit(contender.bettor.log_wealth)
+        self._note(before + (size if crossing is None else crossing), contender)
+        return crossing is not None
+
+    def _draw(self, contender: Contender, size: int, seed: np.random.SeedSequence) -> Batch:
+        batch = draw_labelled(self.mechanism, contender.pair, size, seed)
+        if contender.bettor.draws < _HEALTH_DRAWS and isinstance(batch.outputs, np.ndarray):
+            self._health.see(f"{contender.number} data", batch.outputs[batch.labels])
+            self._health.see(f"{contender.number} neighbour", batch.outputs[~batch.labels])
+        return batch
+
+    def _note(self, samples: int, contender: Contender) -> None:
+        self._trace.append((samples, self.account.log_wealth))
+        if len(self._trace) > _TRACE:
+            self._trace = [*self._trace[:-1:2], self._trace[-1]]
+        if self._progress is not None and self.budget.elapsed >= self._progress_due:
+            self._progress_due = self.budget.elapsed + _PROGRESS_SECONDS
+            self._progress(
+                Progress(
+                    pairs=max(self.pairs_tried, 1),
+                    samples=self.budget.spent,
+                    budget=self.budget.samples,
+                    seconds=self.budget.elapsed,
+                    lower_bound=self.lower_bound,
+                    log_wealth=self.account.log_wealth,
+                    alpha=self.alpha,
+                    pair=str(contender.pair),
+                )
+            )
+
+    @property
+    def lower_bound(self) -> float | None:
+        """The highest level refuted, together with all below it; None for a claim without levels."""
+        if math.isnan(self.book.levels[self.book.place]):
+            return None
+        settled = self.account.settled
+        return float(self.book.levels[settled - 1]) if settled else 0.0
+
+    def _forget(self) -> None:
+        """Let go of the experts of pairs that show least: memory does not grow with the pairs."""
+        if len(self.contenders) > _REMEMBERED:
+            place = self.book.place
+            self.contenders.remove(
+                min(
+                    self.contenders,
+                    key=lambda one: (one.score(self.book), one.log_wealth(place), -one.number),
+                )
+            )

@@ -1,0 +1,68 @@
+"""What an audit that refuted nothing can still say: what it would have seen, and what it lacks.
+
+Both figures are estimates, and are worded so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpaudit.auditing.campaign import Campaign, Contender
+from dpaudit.bets.tangent import growth, tune
+from dpaudit.claims import ApproxDP, PureDP
+
+_LEARNING = 5.0  # nats that learning the guesses has cost, about
+_LEANING = math.log(10.0)  # evidence from which an audit calls itself undecided
+_STEEPEST = 200.0
+
+
+def is_leaning(campaign: Campaign) -> bool:
+    """Whether the evidence points against the claim, without refuting it.
+
+    Under the claim this happens with probability at most a tenth.
+    """
+    return campaign.account.log_wealth >= _LEANING
+
+
+def forecast(campaign: Campaign, contender: Contender) -> int | None:
+    """About how many more draws would refute the claim, at the growth seen on the strongest pair."""
+    rate = contender.record(campaign.book.place).growth
+    missing = math.log(1.0 / campaign.alpha) - campaign.account.log_wealth
+    return math.ceil(missing / rate) if rate > 0.0 and missing > 0.0 else None
+
+
+def detectable(campaign: Campaign, contender: Contender) -> float | None:
+    """The least epsilon that the draws spent on a pair would have refuted there, about.
+
+    The log-odds that the experts learned are made steeper until their bets would have refuted the
+    claim; the answer is how far the steepened log-odds reach. None for claims without an epsilon.
+    """
+    claim, sample = campaign.claim, contender.bettor.sample
+    if not isinstance(claim, PureDP | ApproxDP) or contender.bettor.draws == 0:
+        return None
+    mass = sample.ones + sample.zeros
+    log_odds = contender.bettor.log_odds(sample.rows)
+    order = np.argsort(np.abs(log_odds))
+    share = np.cumsum(mass[order]) / mass.sum()
+    reach = float(np.abs(log_odds)[order][np.searchsorted(share, 0.99).clip(max=len(order) - 1)])
+    if reach < 1e-9:
+        return None
+    needed = (math.log(1.0 / campaign.alpha) + _LEARNING) / contender.bettor.draws
+    delta = claim.delta(claim.epsilon)
+    levels = np.array([claim.epsilon]), np.array([delta])
+
+    def refutes(epsilon: float) -> bool:
+        steeper = log_odds * (epsilon / reach)
+        return float(growth(tune(steeper, mass, *levels), steeper, mass)[0]) >= needed
+
+    low, high = claim.epsilon, claim.epsilon + 0.01
+    while not refutes(high):
+        low, high = high, 2.0 * high
+        if high > _STEEPEST:
+            return None
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if refutes(middle) else (middle, high)
+    return high

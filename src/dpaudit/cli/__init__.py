@@ -1,0 +1,45 @@
+"""The command line. Its help loads nothing heavy: each command imports what it needs when it runs.
+
+Exit codes are verdicts: 0 not refuted, 1 refuted, 2 an error, 3 undecided. So nothing else may
+leave with 1, the code that Python and click give to a crash and to Ctrl-C.
+"""
+
+from typing import Any
+
+import click
+
+from dpaudit._version import __version__
+from dpaudit.cli.audit import audit_command
+from dpaudit.cli.demo import demo_command
+from dpaudit.cli.failures import ERROR, INTERRUPTED, show_failure
+from dpaudit.cli.mechanisms import mechanisms_command
+
+
+class Commands(click.Group):
+    """The group of commands, of which none can end like a refutation by accident."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("Interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+        except Exception as error:
+            show_failure(error)
+            ctx.exit(ERROR)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dpaudit", message="%(prog)s %(version)s")
+def main() -> None:
+    """Bet against a privacy claim with the mechanism's own outputs.
+
+    An audit gives a certified counterexample, or the largest privacy loss it could certify. Begin
+    with `dpaudit demo`.
+    """
+
+
+for command in (audit_command, demo_command, mechanisms_command):
+    main.add_command(command)

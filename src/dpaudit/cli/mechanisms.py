@@ -1,0 +1,133 @@
+"""`dpaudit mechanisms`: the zoo, as a table or one by one."""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from dpaudit.cli.failures import Refusal
+from dpaudit.cli.screen import WIDTH
+
+if TYPE_CHECKING:
+    from dpaudit.claims import ApproxDP, PureDP
+    from dpaudit.domains import Domain
+    from dpaudit.mechanisms import ZooEntry
+
+WIDEST = 120  # of the table, in a wide terminal
+
+
+@click.command("mechanisms", short_help="List the honest and broken mechanisms to try it on.")
+@click.argument("name", required=False)
+def mechanisms_command(name: str | None) -> None:
+    """List the zoo of honest and broken mechanisms, or show the one called NAME in full."""
+    from dpaudit.mechanisms import ZOO
+
+    if name is None:
+        _table(list(ZOO.values()))
+        return
+    by_lower = {known.lower(): entry for known, entry in ZOO.items()}
+    if name.lower() not in by_lower:
+        close = difflib.get_close_matches(name.lower(), by_lower, n=3)
+        hint = f"Did you mean {', '.join(by_lower[each].name for each in close)}?" if close else ""
+        raise Refusal(f"no mechanism {name!r}. {hint or 'See: dpaudit mechanisms'}")
+    _one(by_lower[name.lower()])
+
+
+def _table(entries: list[ZooEntry]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), width=min(console.width, WIDEST)
+    )
+    table.add_column("name", no_wrap=True)
+    table.add_column("claim", no_wrap=True)
+    table.add_column("keeps\nit")
+    table.add_column("true\nepsilon", justify="right")
+    table.add_column("bug")
+    for entry in entries:
+        keeps, epsilon = _truth(entry)
+        verdict = Text(keeps, style="" if entry.keeps_claim else "bold red")
+        table.add_row(entry.name, str(entry.claim), verdict, epsilon, entry.bug)
+    console.print(table)
+    console.print("One in full, and how to audit it: dpaudit mechanisms NAME")
+
+
+def _one(entry: ZooEntry) -> None:
+    rows = [
+        ("claim", str(entry.claim)),
+        *zip(("keeps it", "true epsilon"), _truth(entry), strict=True),
+        ("bug", entry.bug or "none"),
+        ("source", entry.source),
+        ("neighbours", entry.neighbours().describe()),
+        ("pair", str(entry.pair)),
+    ]
+    click.echo(click.style(entry.name, bold=True))
+    for label, text in rows:
+        margin = f"  {label:<14}"
+        lines = textwrap.wrap(text, WIDTH - len(margin)) or [""]
+        click.echo(margin + f"\n{' ' * len(margin)}".join(lines))
+    click.echo("\nAudit it:")
+    click.echo(_command(entry))
+
+
+def _truth(entry: ZooEntry) -> tuple[str, str]:
+    """Whether it keeps its claim, and the epsilon that does hold."""
+    epsilon = entry.true_epsilon
+    shown = "unknown" if epsilon is None else f"{epsilon:.12g}"
+    return "yes" if entry.keeps_claim else "no", shown
+
+
+def _command(entry: ZooEntry) -> str:
+    """The command that audits it, or the Python where a command cannot say it."""
+    options = _options(entry)
+    if not isinstance(entry.factory, type) or options is None:
+        return (
+            f'  entry = dpaudit.mechanisms.ZOO["{entry.name}"]\n'
+            "  dpaudit.audit(entry.factory(), entry.claim, entry.neighbours())"
+        )
+    start = f"  dpaudit audit dpaudit.mechanisms:{entry.name} --claim {_claim(entry.claim)}"
+    return " \\\n    ".join([start, *options])
+
+
+def _options(entry: ZooEntry) -> tuple[str, str] | None:
+    """The options of its neighbours, on two lines; None where there are none that say it."""
+    from dpaudit.neighbours import AddOrRemoveOne, QueryAnswers, ReplaceOne, query_answers
+
+    match entry.neighbours():
+        case QueryAnswers(length=length, sensitivity=moved) as answers:
+            if answers != query_answers(length, moved):
+                return None
+            return "--relation query-answers", f"--length {length} --sensitivity {moved:.12g}"
+        case ReplaceOne(domain=domain, max_records=most, min_records=least):
+            name, fewest = "replace-one", 1
+        case AddOrRemoveOne(domain=domain, max_records=most, min_records=least):
+            name, fewest = "add-or-remove-one", 0
+        case _:
+            return None
+    text = _domain(domain)
+    at_least = f" --min-records {least}" if least != fewest else ""
+    sizes = f"--max-records {most}{at_least}"
+    return None if text is None else (f"--records {text} --relation {name}", sizes)
+
+
+def _domain(domain: Domain) -> str | None:
+    from dpaudit.domains import Floats, Integers
+
+    match domain:
+        case Floats(low=low, high=high):
+            return f"floats:{low:.12g}:{high:.12g}"
+        case Integers(low=low, high=high):
+            return f"integers:{low}:{high}"
+    return None
+
+
+def _claim(claim: PureDP | ApproxDP) -> str:
+    slack = claim.delta(claim.epsilon)
+    return f"eps={claim.epsilon:.12g}" + (f",delta={slack:.12g}" if slack > 0.0 else "")

@@ -1,0 +1,63 @@
+"""What a running audit and its result look like in a terminal, and elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from dpaudit.evidence import Audit, Progress
+
+WIDTH = 80
+PLAIN_LINE_SECONDS = 10.0  # off a terminal, for the logs of long audits
+
+# Not green for "not refuted": it is not an all-clear.
+STYLES = {"refuted": "bold red", "not refuted": "bold cyan", "undecided": "bold yellow"}
+
+
+@contextmanager
+def following(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
+    """Show the progress on stderr: a live line in a terminal, now and then a line elsewhere."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from dpaudit.report.text import progress_line
+
+    console = Console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield _plain_lines(symbol)
+        return
+    width = min(console.width, WIDTH) - 3  # beside the spinner
+    with console.status(Text("drawing"), spinner="line") as status:
+        yield lambda progress: status.update(
+            Text(progress_line(progress, symbol=symbol, width=width), no_wrap=True)
+        )
+
+
+def _plain_lines(symbol: str | None) -> Callable[[Progress], None]:
+    from dpaudit.report.text import progress_line
+
+    due = PLAIN_LINE_SECONDS
+
+    def show(progress: Progress) -> None:
+        nonlocal due
+        if progress.seconds >= due:
+            due = progress.seconds + PLAIN_LINE_SECONDS
+            click.echo(progress_line(progress, symbol=symbol), err=True)
+
+    return show
+
+
+def show_audit(audit: Audit, *, short: bool = False) -> None:
+    """Print the audit (its headline only, if `short`), the verdict in colour where there is any."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from dpaudit.report.text import headline, render
+
+    text = Text(headline(audit) if short else render(audit))
+    text.stylize(STYLES[audit.verdict.value], 0, len(audit.verdict.value))
+    Console().print(text, soft_wrap=True, highlight=False)

@@ -1,0 +1,170 @@
+"""What is audited, and where: the TARGET, the claim and the neighbours of a command line."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpaudit.cli.failures import Refusal
+
+if TYPE_CHECKING:
+    from dpaudit.claims import Claim
+    from dpaudit.domains import Domain
+    from dpaudit.mechanism import Mechanism
+    from dpaudit.neighbours import Relation
+
+RELATIONS = ("replace-one", "add-or-remove-one", "query-answers")
+MOST_RECORDS = 10  # unless --max-records says otherwise
+EXAMPLES = {"length": "--length 10", "records": "--records floats:-1:1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbourhood:
+    """The options that say which pairs are neighbours; None where an option was not given."""
+
+    relation: str | None
+    records: str | None
+    max_records: int | None
+    min_records: int | None
+    length: int | None
+    sensitivity: float | None
+    pairs: tuple[str, ...]
+
+
+def read_claim(text: str) -> Claim:
+    """The claim of `--claim`."""
+    from dpaudit.claim_text import parse_claim
+    from dpaudit.claims import InvalidClaim
+
+    try:
+        return parse_claim(text)
+    except InvalidClaim as error:
+        raise Refusal(f"--claim: {error}") from error
+
+
+def read_mechanism(text: str, *, one_at_a_time: bool) -> Callable[..., object] | Mechanism:
+    """The mechanism of TARGET; with `--one-at-a-time` a function that gives one output a call."""
+    from dpaudit.loading import load_mechanism
+    from dpaudit.mechanism import InvalidMechanism
+
+    try:
+        return _one_at_a_time(text) if one_at_a_time else load_mechanism(text)
+    except InvalidMechanism as error:
+        hint = " (Here: --one-at-a-time.)" if "one_at_a_time" in str(error) else ""
+        raise Refusal(f"{error}{hint}") from error
+
+
+def read_neighbours(options: Neighbourhood) -> Relation:
+    """The relation of `--relation` and its options, or the pairs of `--pair`."""
+    from dpaudit.domains import InvalidDomain
+    from dpaudit.neighbours import InvalidRelation
+
+    _refuse_what_does_not_belong(options)
+    try:
+        if options.pairs:
+            return _listed(options)
+        return _answers(options) if options.relation == "query-answers" else _records(options)
+    except InvalidDomain as error:
+        raise Refusal(f"{'--pair' if options.pairs else '--records'}: {error}") from error
+    except InvalidRelation as error:
+        raise Refusal(str(error)) from error
+
+
+def _one_at_a_time(text: str) -> Callable[..., object]:
+    from dpaudit import loading  # load_mechanism wants a function that takes a size
+    from dpaudit.mechanism import InvalidMechanism, one_at_a_time
+
+    place, _, attribute = text.rpartition(":")
+    if not place or not attribute:
+        loading.load_mechanism(text)  # says what is wrong
+    in_file = place.endswith(".py")
+    module = loading._module_in_file(Path(place)) if in_file else loading._module(place)
+    try:
+        found: Any = operator.attrgetter(attribute)(module)
+    except AttributeError as error:
+        raise InvalidMechanism(f"{error}.") from error
+    return one_at_a_time(found() if isinstance(found, type) else found)
+
+
+def _refuse_what_does_not_belong(options: Neighbourhood) -> None:
+    """An option that would be ignored is a misunderstanding: say so before drawing anything."""
+    if options.pairs:
+        needed, kind = {"pairs"}, "--pair"
+        allowed = {"records"}
+    elif options.relation is None:
+        raise Refusal(
+            f"say which datasets are neighbours: --relation {'|'.join(RELATIONS)}, or --pair."
+        )
+    elif options.relation == "query-answers":
+        needed, kind = {"length"}, "--relation query-answers"
+        allowed = {"relation", "sensitivity"}
+    else:
+        needed, kind = {"records"}, f"--relation {options.relation}"
+        allowed = {"relation", "max_records", "min_records"}
+    given = {name for name in Neighbourhood.__slots__ if getattr(options, name) not in (None, ())}
+    for name in sorted(needed - given):
+        raise Refusal(f"{kind} needs --{name}, such as {EXAMPLES[name]}.")
+    for name in sorted(given - needed - allowed):
+        raise Refusal(f"--{name.replace('_', '-')} does not go with {kind}. Leave it out.")
+
+
+def _records(options: Neighbourhood) -> Relation:
+    from dpaudit.neighbours import add_or_remove_one, replace_one
+
+    domain = _domain(options)
+    most = MOST_RECORDS if options.max_records is None else options.max_records
+    if options.relation == "replace-one":
+        least = 1 if options.min_records is None else options.min_records
+        return replace_one(domain, max_records=most, min_records=least)
+    least = 0 if options.min_records is None else options.min_records
+    return add_or_remove_one(domain, max_records=most, min_records=least)
+
+
+def _answers(options: Neighbourhood) -> Relation:
+    from dpaudit.neighbours import query_answers
+
+    assert options.length is not None
+    sensitivity = 1.0 if options.sensitivity is None else options.sensitivity
+    return query_answers(options.length, sensitivity)
+
+
+def _listed(options: Neighbourhood) -> Relation:
+    from dpaudit.neighbours import Pair, pairs
+
+    domain = None if options.records is None else _domain(options)
+    found = []
+    for text in options.pairs:
+        try:
+            listed = json.loads(text)
+        except ValueError as error:
+            raise Refusal(f"--pair: {text!r} is not JSON: {error}.") from error
+        if not isinstance(listed, list) or len(listed) != 2:
+            raise Refusal(f"--pair: two datasets are needed, such as [[0], [0, 1]], got {text}.")
+        found.append(Pair(*(_dataset(data, domain) for data in listed)))
+    return pairs(found)
+
+
+def _dataset(data: Any, domain: Domain | None) -> Any:
+    """What the domain makes of the records; without one, a list of numbers is a float array."""
+    import numpy as np
+
+    if domain is not None:
+        records = domain.unpack(data)
+        for record in records:
+            if not domain.contains(record):
+                raise Refusal(f"--pair: {record!r} is not one of {domain}.")
+        return domain.dataset(records)
+    if isinstance(data, list) and all(type(entry) in (int, float) for entry in data):
+        return np.array(data, dtype=np.float64)
+    return data
+
+
+def _domain(options: Neighbourhood) -> Domain:
+    from dpaudit.domains import parse_domain
+
+    assert options.records is not None
+    return parse_domain(options.records)

@@ -1,0 +1,27 @@
+"""Events that can be put into words, and the search for the one that tells two datasets apart."""
+
+from dpaudit.events.kinds import (
+    Above,
+    Below,
+    Between,
+    Both,
+    Equals,
+    Event,
+    IsNumber,
+    IsWord,
+    Outside,
+)
+from dpaudit.events.search import strongest_event
+
+__all__ = [
+    "Above",
+    "Below",
+    "Between",
+    "Both",
+    "Equals",
+    "Event",
+    "IsNumber",
+    "IsWord",
+    "Outside",
+    "strongest_event",
+]

@@ -1,0 +1,31 @@
+"""What comes back from an audit: frozen values that can be printed, saved and loaded.
+
+>>> Verdict.NOT_REFUTED.value
+'not refuted'
+"""
+
+from dpaudit.evidence.data import InvalidAuditFile, Unsaved
+from dpaudit.evidence.saving import audit_from_json, load
+from dpaudit.evidence.values import (
+    Audit,
+    Counterexample,
+    Evidence,
+    PairRecord,
+    Progress,
+    Tally,
+    Verdict,
+)
+
+__all__ = [
+    "Audit",
+    "Counterexample",
+    "Evidence",
+    "InvalidAuditFile",
+    "PairRecord",
+    "Progress",
+    "Tally",
+    "Unsaved",
+    "Verdict",
+    "audit_from_json",
+    "load",
+]

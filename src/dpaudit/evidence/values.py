@@ -1,0 +1,200 @@
+"""The values an audit is made of: verdict, counterexample, evidence, history.
+
+Numbers stay as they were computed; `report/text.py` rounds them to the safe side and words them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from dpaudit.claims import Claim, Scalable
+from dpaudit.neighbours import Pair
+
+
+class Verdict(Enum):
+    """What an audit says of a claim. There is no word for "it holds": no audit can show that."""
+
+    REFUTED = "refuted"
+    NOT_REFUTED = "not refuted"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How often an event happened on one side, with certified bounds on its probability.
+
+    >>> Tally(hits=30, draws=100, lower=0.14, upper=0.49).rate
+    0.3
+    """
+
+    hits: int
+    draws: int
+    lower: float
+    upper: float
+
+    @property
+    def rate(self) -> float:
+        """The share of the draws; NaN if there were none."""
+        return self.hits / self.draws if self.draws else math.nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterexample:
+    """Two neighbouring datasets and an event that is too likely on one of them.
+
+    The bounds were certified on fresh samples, which `seed` (entropy, then spawn key) draws again;
+    together they hold with probability at least `1 - alpha`. `epsilon_lower` is what this event
+    alone shows at `delta`; all draws of the audit together may show more.
+    """
+
+    pair: Pair
+    event: str
+    likelier: Literal["data", "neighbour"]
+    data: Tally
+    neighbour: Tally
+    delta: float
+    epsilon_lower: float
+    alpha: float
+    seed: tuple[int, ...]
+
+    @property
+    def likely(self) -> Tally:
+        """The tally on the side where the event is likelier."""
+        return self.data if self.likelier == "data" else self.neighbour
+
+    @property
+    def unlikely(self) -> Tally:
+        """The tally on the other side."""
+        return self.neighbour if self.likelier == "data" else self.data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The wealth of the bets against the claim, as natural logarithms.
+
+    `trace` lists (samples so far, log-wealth); `peak` is the largest log-wealth ever reached, also
+    between two points of the trace. Under the claim the wealth is a supermartingale that starts at
+    1, so its last value is an e-value, and by Ville's inequality (1939) the inverse of its largest
+    value is a p-value, whenever the audit stopped.
+
+    >>> evidence = Evidence(trace=((100, 1.2), (200, 2.0)), log_wealth=2.0, peak=3.0)
+    >>> print(round(evidence.e_value, 3), round(evidence.p_value, 3))
+    7.389 0.05
+    """
+
+    trace: tuple[tuple[int, float], ...]
+    log_wealth: float
+    peak: float
+
+    @property
+    def e_value(self) -> float:
+        """The wealth now; infinite where a float cannot hold it."""
+        try:
+            return math.exp(self.log_wealth)
+        except OverflowError:
+            return math.inf
+
+    @property
+    def p_value(self) -> float:
+        """`min(1, 1 / largest wealth)`: valid at any time."""
+        return math.exp(-max(self.peak, 0.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairRecord:
+    """One line of the search: a pair, its draws, the nats it earned, and its growth per draw."""
+
+    pair: Pair
+    samples: int
+    log_wealth: float
+    growth: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a running audit stands. `samples` are draws of the mechanism, of `budget` if any."""
+
+    pairs: int
+    samples: int
+    budget: int | None
+    seconds: float
+    lower_bound: float | None
+    log_wealth: float
+    alpha: float
+    pair: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Audit:
+    """What an audit found, what it searched and what it cost. `print(audit)` says it in words.
+
+    `lower_bound` is certified in the claim's own parameter (epsilon, mu or rho; None for a
+    `Profile`, which has none). `counterexample` is None unless the claim was refuted. `strongest`
+    is the pair that showed most, `detectable` the least strength that would have been refuted on it
+    with the draws spent (an estimate), `forecast` about how many more draws would decide an
+    undecided audit. The same call with `rng=rng_seed` gives the same audit.
+    """
+
+    mechanism: str
+    claim: Claim
+    verdict: Verdict
+    lower_bound: float | None
+    counterexample: Counterexample | None
+    evidence: Evidence
+    samples: int
+    seconds: float
+    alpha: float
+    rng_seed: tuple[int, ...] | int
+    pairs_tried: int
+    neighbours: str
+    strongest: PairRecord | None
+    detectable: float | None
+    forecast: int | None
+    history: tuple[PairRecord, ...]
+    warnings: tuple[str, ...]
+    interrupted: bool
+    version: str
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim was refuted. False does not mean that it holds."""
+        return self.verdict is Verdict.REFUTED
+
+    @property
+    def symbol(self) -> str | None:
+        """What `lower_bound` bounds: "epsilon", "mu" or "rho"; None for a claim without a dial."""
+        return self.claim.symbol if isinstance(self.claim, Scalable) else None
+
+    @property
+    def epsilon_lower(self) -> float | None:
+        """The certified lower bound on epsilon, at the claim's delta (or Rényi order).
+
+        None for claims in another parameter (mu, rho) and for a `Profile`: see `lower_bound`.
+        """
+        return self.lower_bound if self.symbol == "epsilon" else None
+
+    def __str__(self) -> str:
+        from dpaudit.report.text import render
+
+        return render(self)
+
+    def __repr__(self) -> str:
+        from dpaudit.report.text import headline
+
+        return f"<Audit {headline(self)}>"
+
+    def to_json(self) -> dict[str, object]:
+        """The audit as plain JSON values. Only "seconds" differs between equal audits."""
+        from dpaudit.evidence.saving import audit_to_json
+
+        return audit_to_json(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the audit to a JSON file, whole or not at all; `dpaudit.load` reads it back."""
+        from dpaudit.evidence.saving import save
+
+        save(self, path)

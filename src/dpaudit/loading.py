@@ -1,0 +1,86 @@
+"""Finding a mechanism by its name: `pkg.module:function` or `path/to/file.py:function`."""
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dpaudit.mechanism import InvalidMechanism, Mechanism, as_mechanism
+from dpaudit.returned import short
+
+
+def load_mechanism(text: str) -> Mechanism:
+    """Find the mechanism named `pkg.module:function` or `path/to/file.py:function`.
+
+    Modules are looked for in the current folder too; the function may be dotted
+    (`module:Class.method`), and a class is called with no arguments.
+
+    >>> load_mechanism("dpaudit.mechanisms:LaplaceCount").name
+    'LaplaceCount'
+    """
+    place, _, attribute = text.rpartition(":")
+    if not place or not attribute:
+        raise InvalidMechanism(
+            f"a mechanism is named module:function or file.py:function, got {text!r}."
+        )
+    found: Any = _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            owner = getattr(found, "__name__", place)
+            names = [name for name in dir(found) if not name.startswith("_")]
+            close = difflib.get_close_matches(part, names, n=3) or names[:10]
+            hint = f" Did you mean {', '.join(close)}?" if close else ""
+            raise InvalidMechanism(f"{owner} has no attribute {part!r}.{hint}")
+        found = getattr(found, part)
+    if not callable(found) and not isinstance(found, Mechanism):
+        raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
+    made: Any = found() if inspect.isclass(found) else found
+    return as_mechanism(made)
+
+
+def _module(name: str) -> ModuleType:
+    _search_in(Path.cwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            error.add_note(f"while importing {name}")
+            raise  # the module is there; something it imports is not
+        raise InvalidMechanism(
+            f"no module {error.name!r} (looked in the current folder {os.getcwd()} and the "
+            f"installed packages). For a file, name it: path/to/file.py:function."
+        ) from error
+
+
+def _module_in_file(path: Path) -> ModuleType:
+    """Run a file as a module, with its own folder first on the search path."""
+    if not path.is_file():
+        raise InvalidMechanism(f"no file {str(path)!r} (the current folder is {os.getcwd()}).")
+    path = path.resolve()
+    _search_in(path.parent)
+    taken = getattr(sys.modules.get(path.stem), "__file__", None)
+    if taken is not None and Path(taken).resolve() == path:
+        return sys.modules[path.stem]
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_in_{path.parent.name}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None  # it ends in .py
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickle look it up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        error.add_note(f"while importing {path}")
+        raise
+    return module
+
+
+def _search_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))

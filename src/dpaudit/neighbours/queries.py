@@ -1,0 +1,163 @@
+"""The relation of query answers, each of which moves by at most the sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
+from dpaudit.pair import Pair
+
+if TYPE_CHECKING:
+    from dpaudit.finders import Finder
+
+TRIES = 100  # draws of a pair before an edge is taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryAnswers:
+    """Answers of queries, each of which may move by the sensitivity, independently."""
+
+    length: int
+    sensitivity: float
+    low: float
+    high: float
+    finder: str
+
+    def edge_pairs(self) -> Iterator[Pair]:
+        return once(self._candidates())
+
+    def random_pair(self, rng: np.random.Generator) -> Pair:
+        origin, step = self._origin_and_step()
+        for _ in range(TRIES):
+            share = rng.random(self.length)
+            if rng.random() < 0.5:
+                data = origin + step * rng.integers(2, size=self.length)
+            else:
+                data = (1.0 - share) * self.low + share * self.high
+            data = np.clip(data, self.low, self.high)
+            moves = step * _random_signs(self.length, rng)
+            if rng.random() < 0.25:
+                moves = moves * rng.random(self.length)
+            pair = Pair(data, self._reached(data, data + moves))
+            if self.contains(pair):
+                return pair
+        return next(self.edge_pairs())
+
+    def contains(self, pair: Pair) -> bool:
+        try:
+            data, neighbour = np.asarray(pair.data), np.asarray(pair.neighbour)
+        except ValueError:
+            return False
+        for answers in (data, neighbour):
+            if answers.shape != (self.length,) or answers.dtype.kind not in "fiu":
+                return False
+            if not np.all((self.low <= answers) & (answers <= self.high)):
+                return False
+        moves = np.abs(data.astype(np.float64) - neighbour.astype(np.float64))
+        return bool(np.all(moves <= self.sensitivity) and np.any(moves > 0.0))
+
+    def search(self, rng: np.random.Generator) -> Finder:
+        return finder_named(self.finder, self, rng)
+
+    def describe(self) -> str:
+        answers = "1 query answer" if self.length == 1 else f"{self.length} query answers"
+        return (
+            f"{answers} in [{self.low:g}, {self.high:g}], each moving by at most "
+            f"{self.sensitivity:g}"
+        )
+
+    def _candidates(self) -> Iterator[Pair]:
+        """The categories of Ding et al. (2018), the counterexamples of Lyu, Su and Li (2017)."""
+        n, half = self.length, self.length // 2
+        ones, zeros = np.ones(n), np.zeros(n)
+        place = np.arange(n)
+        left, first, last = place < max(half, 1), place == 0, place == n - 1
+        even = place % 2 == 0
+        shapes = [(left, ~left), (ones, zeros), (first, zeros), (last, zeros)]
+        shapes += [(~left, left), (left, zeros), (~left, zeros), (even, ~even)]
+        shapes += [(first, ~first), (last, ~last), (~first, ones)]
+        for base in (zeros, ones):  # up here, down there, around a base answer
+            for up in (ones > 0, left, ~left, first, ~first, last, even):
+                shapes.append((base + np.where(up, 1, -1), base))
+        origin, step = self._origin_and_step()
+        for data, neighbour in shapes:
+            start = np.clip(origin + step * np.asarray(data, np.float64), self.low, self.high)
+            goal = origin + step * np.asarray(neighbour, np.float64)
+            yield Pair(start, self._reached(start, goal))
+
+    def _origin_and_step(self) -> tuple[float, float]:
+        step = min(self.sensitivity, self.high - self.low)
+        return (0.0 if self.low <= 0.0 and step <= self.high else self.low), step
+
+    def _reached(self, data: NDArray[np.float64], goal: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The answers nearest to the goal that the sensitivity and the range allow."""
+        moved = np.clip(goal, data - self.sensitivity, data + self.sensitivity)
+        moved = np.clip(moved, self.low, self.high)
+        while np.any(far := np.abs(moved - data) > self.sensitivity):  # a sum was rounded up
+            moved = np.where(far, np.nextafter(moved, data), moved)
+        return moved
+
+
+def query_answers(
+    length: int,
+    sensitivity: float = 1,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    finder: str = "auto",
+) -> QueryAnswers:
+    """Data are the answers of queries; neighbours move every answer by at most the sensitivity.
+
+    This is the setting of the sparse vector technique and of report-noisy-max. All answers lie in
+    [low, high]; left out, the range is three sensitivities wide and starts one below zero.
+
+    >>> print(next(query_answers(4).edge_pairs()))
+    data=[1.0, 1.0, 0.0, 0.0], neighbour=[0.0, 0.0, 1.0, 1.0]
+    """
+    length = whole_number("query_answers", "length", length)
+    if length < 1:
+        raise InvalidRelation(f"query_answers needs a length of at least 1, got {length}.")
+    for number in (sensitivity, low, high):
+        if number is not None and not isinstance(number, Real):
+            raise InvalidRelation(f"query_answers needs numbers, got {number!r}.")
+    if not 0 < sensitivity < np.inf:
+        raise InvalidRelation(
+            f"query_answers needs a sensitivity in (0, inf), got {sensitivity!r}."
+        )
+    if low is None:
+        low = -sensitivity if high is None else high - 3 * sensitivity
+    if high is None:
+        high = low + 3 * sensitivity
+    if not low < high:
+        raise InvalidRelation(f"query_answers needs low < high, got low={low!r}, high={high!r}.")
+    if not max(abs(low), abs(high)) + 2.0 * sensitivity < np.inf:
+        raise InvalidRelation(
+            f"query_answers needs finite answers, got {sensitivity!r} around [{low!r}, {high!r}]."
+        )
+    if low + sensitivity == low or high - sensitivity == high:
+        raise InvalidRelation(
+            f"the sensitivity {sensitivity!r} vanishes beside answers in [{low!r}, {high!r}]."
+        )
+    return QueryAnswers(
+        length=length,
+        sensitivity=float(sensitivity),
+        low=float(low),
+        high=float(high),
+        finder=finder,
+    )
+
+
+def _random_signs(length: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """All the same way, one part against the rest, or each its own (half of the time)."""
+    kind = rng.integers(4)
+    if kind > 1:
+        return rng.integers(-1, 2, size=length)
+    split = int(rng.integers(length)) if kind == 1 else 0
+    signs = np.where(np.arange(length) < split, -1, 1)
+    return signs if rng.random() < 0.5 else -signs

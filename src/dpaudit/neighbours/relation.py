@@ -1,0 +1,63 @@
+"""What a relation must offer, and what all of ours are made of."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from dpaudit.pair import Pair, canonical
+
+if TYPE_CHECKING:
+    from dpaudit.finders import Finder
+
+
+class InvalidRelation(ValueError):
+    """A neighbouring relation without any pair."""
+
+
+@runtime_checkable
+class Relation(Protocol):
+    """Which pairs count as neighbours. Any object with these methods is a relation."""
+
+    def edge_pairs(self) -> Iterator[Pair]:
+        """The pairs to try first: the same every time, small datasets first, none twice."""
+
+    def random_pair(self, rng: np.random.Generator) -> Pair:
+        """A random pair."""
+
+    def contains(self, pair: Pair) -> bool:
+        """Whether the two datasets really are different neighbours, either way round."""
+
+    def search(self, rng: np.random.Generator) -> Finder:
+        """The finder that proposes pairs of this relation."""
+
+    def describe(self) -> str:
+        """The relation in one line."""
+
+
+def finder_named(name: str, relation: Relation, rng: np.random.Generator) -> Finder:
+    """The finder of this name, searching this relation."""
+    from dpaudit.finders import make_finder  # finders build on neighbours
+
+    return make_finder(name, relation, rng)
+
+
+def once(candidates: Iterable[Pair]) -> Iterator[Pair]:
+    """The pairs of two different datasets, none twice."""
+    seen: set[str] = set()
+    for pair in candidates:
+        key = pair.key()
+        if key not in seen and canonical(pair.data) != canonical(pair.neighbour):
+            seen.add(key)
+            yield pair
+
+
+def whole_number(name: str, what: str, number: Any) -> int:
+    """The number, if it is whole; `name` and `what` say who needs it and for what."""
+    try:
+        return operator.index(number)
+    except TypeError as error:
+        raise InvalidRelation(f"{name} needs a whole number for {what}, got {number!r}.") from error

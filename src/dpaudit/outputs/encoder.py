@@ -1,0 +1,66 @@
+"""The way from outputs to tables and from cells back to words."""
+
+import numpy as np
+
+from dpaudit.outputs.layout import OTHER, WORDS, Layout
+from dpaudit.outputs.sheet import encoded
+from dpaudit.outputs.table import MISSING, Table
+from dpaudit.returned import Outputs
+
+
+class Encoder:
+    """Turns outputs into tables; remembers columns and words so that all batches share them.
+
+    Containers are flattened, so each place of an output has a column. Where lengths differ between
+    draws, the length is a column too. Lists, tuples and arrays are alike; so are 1, 1.0 and True.
+    A column first seen in a later batch is missing from the earlier ones: see `widen`.
+
+    >>> encoder = Encoder()
+    >>> table = encoder.encode([{"count": 3, "tags": ["a", "b"]}, {"count": 4, "tags": ["a"]}])
+    >>> encoder.names
+    ("output['count']", "len(output['tags'])", "output['tags'][0]", "output['tags'][1]")
+    >>> table.numbers[:, 0].tolist(), encoder.word(3, int(table.codes()[1, 3]))
+    ([3.0, 4.0], 'missing')
+    """
+
+    def __init__(self) -> None:
+        self._layout = Layout()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The place of each column: "output", "output[0]", "output['count']", "len(output)"."""
+        return tuple(column.name for column in self._layout.columns)
+
+    def encode(self, outputs: Outputs) -> Table:
+        """Turn one output per draw into one row per draw, with all columns known by then."""
+        return encoded(outputs, self._layout)
+
+    def widen(self, table: Table) -> Table:
+        """Bring an older table to today's columns; it has nothing in the new ones."""
+        new = len(self._layout.columns) - table.columns
+        if new < 0:
+            raise ValueError(
+                f"a table with {table.columns} columns is not of this encoder, which has "
+                f"{len(self._layout.columns)}. Use the encoder that made it."
+            )
+        if new == 0:
+            return table
+        shape = (len(table), new)
+        missing = np.full(shape, MISSING, dtype=np.int32)
+        return Table(
+            np.hstack((table.numbers, np.zeros(shape))), np.hstack((table.codes(), missing))
+        )
+
+    def word(self, column: int, code: int) -> str:
+        """Say what a code means: "NaN", "missing", "'yes'", ..."""
+        if code < len(WORDS):
+            return WORDS[code]
+        return "other" if code == OTHER else self._layout.columns[column].words[code - len(WORDS)]
+
+    def value(self, column: int, number: float) -> str:
+        """Write a number as this column's outputs are written: True, 3, 0.773."""
+        kinds = self._layout.columns[column].kinds
+        if kinds == {"bool"} and number in (0.0, 1.0):
+            return str(bool(number))
+        whole = float(number).is_integer() and ("float" not in kinds or abs(number) < 1e16)
+        return str(int(number)) if whole else repr(float(number))

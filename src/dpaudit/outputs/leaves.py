@@ -1,0 +1,125 @@
+"""What the parts of an output are: numbers, words or containers, and how words are told apart."""
+
+import enum
+import functools
+import hashlib
+import re
+from collections.abc import Mapping, Sequence, Set
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Values: TypeAlias = Sequence[Any] | npt.NDArray[Any]
+Key: TypeAlias = tuple[str, str]  # type and text of a word
+
+_FAMILIES = ("number", "word", "complex", "sequence", "mapping")
+_EXACT = 2**53  # beyond it a float no longer tells an integer from the next
+_WHOLE = int | np.integer | Fraction
+
+
+def families(values: Values) -> list[tuple[str, npt.NDArray[np.intp] | None, Values]]:
+    """Part values by how they are written; positions are None when all are alike."""
+    if any(issubclass(kind, np.ndarray) for kind in set(map(type, values))):
+        values = [unpacked(value) if isinstance(value, np.ndarray) else value for value in values]
+    known = {kind: _family(kind) for kind in set(map(type, values))}
+    present = set(known.values())
+    if len(present) == 1:
+        return [(present.pop(), None, values)]
+    names = [known[type(value)] for value in values]
+    parts: list[tuple[str, npt.NDArray[np.intp] | None, Values]] = []
+    for family in sorted(present, key=_FAMILIES.index):
+        index = [i for i, name in enumerate(names) if name == family]
+        parts.append((family, np.array(index, dtype=np.intp), [values[i] for i in index]))
+    return parts
+
+
+@functools.lru_cache(maxsize=256)
+def _family(kind: type) -> str:
+    if issubclass(kind, enum.Enum | str | bytes | bytearray | memoryview | Set):
+        return "word"
+    if issubclass(kind, int | float | Fraction | np.bool_ | np.integer | np.floating):
+        return "number"
+    if issubclass(kind, complex | np.complexfloating):
+        return "complex"
+    if issubclass(kind, Mapping):
+        return "mapping"
+    return "sequence" if issubclass(kind, Sequence) else "word"
+
+
+def unpacked(array: npt.NDArray[Any]) -> Any:
+    """Turn an array into lists, or into its value where it has no axis."""
+    if array.dtype.kind in "mM":  # whose tolist may give plain integers
+        return list(array) if array.ndim > 0 else array[()]
+    return array.tolist()
+
+
+def number_kinds(values: Values) -> set[str]:
+    """Say which of bool, int and float are there."""
+    if isinstance(values, np.ndarray):
+        return {{"b": "bool", "f": "float"}.get(values.dtype.kind, "int")}
+    names = ((bool | np.bool_, "bool"), (int | np.integer, "int"), (object, "float"))
+    return {
+        next(name for types, name in names if issubclass(kind, types))
+        for kind in set(map(type, values))
+    }
+
+
+def too_big(values: Values) -> npt.NDArray[np.intp]:
+    """Find the integers that a float may not hold exactly."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or len(values) == 0:
+            return np.zeros(0, dtype=np.intp)
+        if int(values.max()) <= _EXACT and int(values.min()) >= -_EXACT:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero([abs(value) > _EXACT for value in values.tolist()])
+    if not any(issubclass(kind, _WHOLE) for kind in set(map(type, values))):
+        return np.zeros(0, dtype=np.intp)
+    try:
+        if not np.any(np.abs(np.array(values, dtype=np.float64)) >= _EXACT):
+            return np.zeros(0, dtype=np.intp)
+    except OverflowError:
+        pass
+    return np.flatnonzero([isinstance(v, _WHOLE) and abs(int(v)) > _EXACT for v in values])
+
+
+def keys_of(values: Values) -> list[Key]:
+    """Give the keys of words; each string, the common case, is read once."""
+    if set(map(type, values)) <= {str, bytes, type(None)}:
+        known = {value: key_of(value) for value in dict.fromkeys(values)}
+        return [known[value] for value in values]
+    return [key_of(value) for value in values]
+
+
+def key_of(value: object) -> Key:
+    """Tell a word by its type and text: '1' is not 1.
+
+    An address in memory is left out: it says when an object was made, not what it is.
+
+    >>> key_of("yes"), key_of({2, 1}), key_of(object())
+    (('str', "'yes'"), ('set', '{1, 2}'), ('object', '<object object>'))
+    """
+    if isinstance(value, enum.Enum):
+        return "enum", f"{type(value).__name__}.{value.name}"
+    if isinstance(value, str):
+        return "str", _cut(repr(str(value)))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return "bytes", _cut(repr(bytes(value)))
+    if isinstance(value, Set):
+        inside = ", ".join(sorted(key_of(element)[1] for element in value))
+        return "set", _cut(f"{{{inside}}}" if inside else "set()")
+    if isinstance(value, int):
+        return "int", _cut(repr(value) if value.bit_length() < 1000 else hex(value))
+    return type(value).__qualname__, _cut(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)))
+
+
+def _cut(text: str) -> str:
+    """Keep long texts apart by their hash."""
+    return text if len(text) <= 200 else f"{text[:180]}...#{hash_of(text):016x}"
+
+
+def hash_of(text: str) -> int:
+    """Give 64 bits of a text, the same in every process."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")

@@ -1,0 +1,210 @@
+"""One batch of outputs, written column by column."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.outputs.layout import Layout, Place
+from dpaudit.outputs.leaves import (
+    Key,
+    Values,
+    families,
+    hash_of,
+    key_of,
+    keys_of,
+    number_kinds,
+    too_big,
+    unpacked,
+)
+from dpaudit.outputs.table import MINUS_INF, MISSING, NAN, PLUS_INF, Codes, Floats, Table
+from dpaudit.returned import Outputs
+
+_MAX_DEPTH = 32  # deeper containers are words, so that a list inside itself ends
+
+_Rows: TypeAlias = npt.NDArray[np.intp] | None  # None: every row
+
+
+def encoded(outputs: Outputs, layout: Layout) -> Table:
+    """Turn outputs into a table, and add to the layout what is new in them."""
+    numeric = isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf"
+    sheet = _Sheet(layout, len(outputs))
+    if len(outputs) > 0:
+        values = unpacked(outputs) if isinstance(outputs, np.ndarray) and not numeric else outputs
+        sheet.write(layout.root, None, values, 0)
+    return sheet.table()
+
+
+class _Sheet:
+    """The cells of one batch, until they are a table."""
+
+    def __init__(self, layout: Layout, size: int) -> None:
+        self._layout = layout
+        self._size = size
+        self._cells: dict[int, tuple[Floats, Codes | None]] = {}
+        self._hashes = np.zeros(0, dtype=np.uint64)  # of what found no column, one per row
+
+    def write(self, place: Place, rows: _Rows, values: Values, depth: int) -> None:
+        """Write the values of some rows at a place, whatever they are."""
+        if isinstance(values, np.ndarray):
+            if values.ndim == 1:
+                self._numbers(place, rows, values)
+            else:
+                self._sequences(place, rows, values, depth)
+            return
+        for family, index, some in families(values):
+            chosen = rows if index is None else _chosen(rows, index)
+            if family == "number":
+                self._numbers(place, chosen, some)
+            elif family == "word" or depth >= _MAX_DEPTH:
+                self._words(place, chosen, keys_of(some))
+            elif family == "sequence":
+                self._sequences(place, chosen, some, depth)
+            elif family == "mapping":
+                self._mappings(place, chosen, some, depth)
+            else:  # complex numbers
+                for name in ("real", "imag"):
+                    part = self._layout.place_inside(place, ".", name, f"{place.name}.{name}")
+                    self._numbers(part, chosen, [getattr(value, name) for value in some])
+
+    def table(self) -> Table:
+        """Give the batch, with nothing in the columns that were not written."""
+        if len(self._hashes) > 0:
+            self._write_rest()
+        shape = (self._size, len(self._layout.columns))
+        if shape[1] == 1 and 0 in self._cells:
+            numbers, codes = self._cells[0]
+            return Table(numbers[:, None], None if codes is None else codes[:, None])
+        plain = len(self._cells) == shape[1] and all(c is None for _, c in self._cells.values())
+        cells = np.zeros(shape)
+        atoms = None if plain else np.full(shape, MISSING, dtype=np.int32)
+        for column, (numbers, codes) in self._cells.items():
+            cells[:, column] = numbers
+            if atoms is not None:
+                atoms[:, column] = -1 if codes is None else codes
+        return Table(cells, atoms)
+
+    def _numbers(self, place: Place, rows: _Rows, values: Values) -> None:
+        big = too_big(values)
+        if len(big) > 0:
+            words = [int(values[i]) for i in big.tolist()]
+            self._words(place, _chosen(rows, big), keys_of(words))
+            small = np.setdiff1d(np.arange(len(values)), big)
+            rows, values = _chosen(rows, small), [values[i] for i in small.tolist()]
+        if len(values) == 0:
+            return
+        with np.errstate(over="ignore"):  # a long double may be an infinity here
+            numbers = np.array(values, dtype=np.float64)
+        column = self._layout.column_of(place)
+        if column is None:
+            numbers[np.isnan(numbers)] = np.nan  # one NaN, and in the next line one zero
+            self._fold(place.name, rows, (numbers + 0.0).view(np.uint64))
+            return
+        self._layout.columns[column].kinds |= number_kinds(values)
+        self._put(column, rows, *_parted(numbers))
+
+    def _words(self, place: Place, rows: _Rows, keys: Sequence[Key]) -> None:
+        column = self._layout.column_of(place)
+        if column is None:
+            hashes = {key: hash_of(" ".join(key)) for key in dict.fromkeys(keys)}
+            self._fold(place.name, rows, np.array([hashes[key] for key in keys], dtype=np.uint64))
+            return
+        code = self._layout.columns[column].code
+        codes = np.array([code(key) for key in keys], dtype=np.int32)
+        self._put(column, rows, np.zeros(len(codes)), codes)
+
+    def _sequences(self, place: Place, rows: _Rows, values: Values, depth: int) -> None:
+        """Write the elements by position; with the longest first each is touched once."""
+        if isinstance(values, np.ndarray):
+            self._lengths(place, rows, np.full(len(values), values.shape[1]), "[]")
+            for position in range(values.shape[1]):
+                self.write(self._at(place, position), rows, values[:, position], depth + 1)
+            return
+        lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+        self._lengths(place, rows, lengths, "[]")
+        falling = np.argsort(-lengths, kind="stable")
+        counts = np.searchsorted(-lengths[falling], -np.arange(lengths.max()))
+        for position, count in enumerate(counts.tolist()):
+            part = self._at(place, position)
+            if count == len(values):
+                self.write(part, rows, [value[position] for value in values], depth + 1)
+            else:
+                some = [values[i][position] for i in falling[:count].tolist()]
+                self.write(part, _chosen(rows, falling[:count]), some, depth + 1)
+
+    def _at(self, place: Place, position: int) -> Place:
+        return self._layout.place_inside(place, "[]", position, f"{place.name}[{position}]")
+
+    def _mappings(self, place: Place, rows: _Rows, values: Values, depth: int) -> None:
+        """Write the values by key."""
+        lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+        self._lengths(place, rows, lengths, "{}")
+        found: dict[Any, tuple[list[int], list[Any]]] = {}
+        for row, mapping in enumerate(values):
+            for key, value in mapping.items():
+                index, some = found.setdefault(key, ([], []))
+                index.append(row)
+                some.append(value)
+        for key, (index, some) in found.items():
+            name = f"{place.name}[{key_of(key)[1]}]"
+            part = self._layout.place_inside(place, "{}", key, name)
+            whole = len(index) == len(values)
+            chosen = rows if whole else _chosen(rows, np.array(index, dtype=np.intp))
+            self.write(part, chosen, some, depth + 1)
+
+    def _lengths(
+        self, place: Place, rows: _Rows, lengths: npt.NDArray[np.int64], empty: str
+    ) -> None:
+        """Write the lengths if they differ; a container without places is a word itself."""
+        if place.length is None:
+            place.length = int(lengths[0])
+        place.length_varies = place.length_varies or bool(np.any(lengths != place.length))
+        if place.length_varies:
+            length = self._layout.place_inside(place, "len", None, f"len({place.name})")
+            self._numbers(length, rows, lengths)
+        none = np.flatnonzero(lengths == 0)
+        if len(none) > 0:
+            self._words(place, _chosen(rows, none), [("container", empty)] * len(none))
+
+    def _put(self, column: int, rows: _Rows, numbers: Floats, codes: Codes | None) -> None:
+        if rows is None:
+            self._cells[column] = (numbers, codes)
+            return
+        missing = np.full(self._size, MISSING, dtype=np.int32)
+        all_numbers, all_codes = self._cells.get(column, (np.zeros(self._size), missing))
+        assert all_codes is not None  # what is written in parts has codes from the start
+        all_numbers[rows] = numbers
+        all_codes[rows] = -1 if codes is None else codes
+        self._cells[column] = (all_numbers, all_codes)
+
+    def _fold(self, name: str, rows: _Rows, hashes: npt.NDArray[np.uint64]) -> None:
+        """Add leaves that found no column to the hashes of their rows; order does not matter."""
+        if len(self._hashes) == 0:
+            self._hashes = np.zeros(self._size, dtype=np.uint64)
+        mixed = hashes ^ np.uint64(hash_of(name))
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        self._hashes[slice(None) if rows is None else rows] += mixed ^ (mixed >> np.uint64(31))
+
+    def _write_rest(self) -> None:
+        rows = np.flatnonzero(self._hashes)
+        keys = [("rest", f"#{number:016x}") for number in self._hashes[rows].tolist()]
+        self._words(self._layout.rest, rows, keys)
+
+
+def _parted(numbers: Floats) -> tuple[Floats, Codes | None]:
+    """Part finite numbers from the three that are not."""
+    finite = np.isfinite(numbers)
+    if finite.all():
+        return numbers, None
+    codes = np.full(len(numbers), -1, dtype=np.int32)
+    codes[np.isnan(numbers)] = NAN
+    codes[np.isposinf(numbers)] = PLUS_INF
+    codes[np.isneginf(numbers)] = MINUS_INF
+    return np.where(finite, numbers, 0.0), codes
+
+
+def _chosen(rows: _Rows, index: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Give the positions in the table of some of the rows."""
+    return index if rows is None else rows[index]

@@ -1,0 +1,92 @@
+"""Two neighbouring datasets: how they are told apart and how they are shown."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MOST_SHOWN = 12  # records shown before a dataset is elided in the middle
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two neighbouring datasets. Equal pairs have equal keys, exact to the last bit of a float.
+
+    >>> print(Pair(np.array([1.0]), np.array([])))
+    data=[1.0], neighbour=[]
+    """
+
+    data: Any
+    neighbour: Any
+
+    def swapped(self) -> Pair:
+        return Pair(self.neighbour, self.data)
+
+    def key(self) -> str:
+        return f"{canonical(self.data)} | {canonical(self.neighbour)}"
+
+    def __eq__(self, other: object) -> bool:
+        return self.key() == other.key() if isinstance(other, Pair) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+    def __str__(self) -> str:
+        return f"data={shown(self.data)}, neighbour={shown(self.neighbour)}"
+
+
+def canonical(value: Any) -> str:
+    """A text that two values share only if a mechanism could not tell them apart.
+
+    >>> canonical({"b": 0.1, "a": [1, True]})
+    "{'a': [1, True], 'b': 0.1}"
+    """
+    if isinstance(value, np.generic) and value.dtype.kind in "biufcUS":
+        return repr(value.item())
+    if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
+        numbers = value.dtype.kind in "biuf" and value.size <= 1000
+        inside = repr(value.tolist()) if numbers else hashlib.sha256(value.tobytes()).hexdigest()
+        return f"array({value.dtype.str}, {value.shape}, {inside})"
+    if type(value) in (bool, int, float, complex, str, bytes, type(None)):
+        return repr(value)
+    if type(value) is list:
+        return f"[{', '.join(map(canonical, value))}]"
+    if type(value) is tuple:
+        return f"({', '.join(map(canonical, value))},)"
+    if type(value) is dict:
+        items = sorted((canonical(name), canonical(entry)) for name, entry in value.items())
+        return f"{{{', '.join(f'{name}: {entry}' for name, entry in items)}}}"
+    if type(value) in (set, frozenset):
+        return f"{type(value).__name__}({', '.join(sorted(map(canonical, value)))})"
+    try:
+        digest = hashlib.sha256(pickle.dumps(value)).hexdigest()
+    except Exception:  # not every object can be pickled: then only itself is equal to it
+        digest = f"at {id(value)}"
+    return f"{type(value).__qualname__}({digest})"
+
+
+def shown(value: Any) -> str:
+    """The value in one line, long ones elided in the middle.
+
+    >>> shown(np.arange(100.0))
+    '[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, ..., 94.0, 95.0, 96.0, 97.0, 98.0, 99.0]'
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (list, tuple, np.ndarray)):
+        long = len(value) > MOST_SHOWN
+        head, tail = (value[: MOST_SHOWN // 2], value[-MOST_SHOWN // 2 :]) if long else (value, ())
+        texts = [shown(entry) for entry in head]
+        if long:
+            texts += ["...", *(shown(entry) for entry in tail)]
+        return f"[{', '.join(texts)}]"
+    if isinstance(value, dict) and len(value) <= MOST_SHOWN:
+        return f"{{{', '.join(f'{name!r}: {shown(entry)}' for name, entry in value.items())}}}"
+    text = " ".join(repr(value).splitlines())
+    return text if len(text) <= 80 else f"{text[:38]} ... {text[-38:]}"

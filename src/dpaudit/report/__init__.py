@@ -1,0 +1,1 @@
+"""Every word a user reads about a verdict."""

@@ -1,0 +1,134 @@
+"""Numbers and datasets as short text: bounds never say more than was proved, nothing runs on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpaudit.pair import shown
+from dpaudit.stats.rounding import round_down, round_up
+
+DIGITS = 3
+MOST_DIGITS = 17
+MOST_ENDS = 6  # records shown at each end of a long dataset
+
+
+def lower(bound: float, *, above: float = -math.inf) -> str:
+    """A lower bound, rounded down; with more digits if it would no longer be above `above`.
+
+    >>> lower(1.8679), lower(1.0004, above=1.0)
+    ('1.86', '1.0004')
+    """
+    for digits in range(DIGITS, MOST_DIGITS):
+        rounded = round_down(bound, digits)
+        if rounded > above or not bound > above:
+            return f"{rounded:.{digits}g}"
+    return repr(bound)
+
+
+def upper(bound: float, *, below: float = math.inf) -> str:
+    """An upper bound, rounded up; with more digits if it would no longer be below `below`.
+
+    >>> upper(0.07221), upper(1e-6), upper(2.71828, below=2.7188)
+    ('0.0723', '1e-06', '2.7183')
+    """
+    for digits in range(DIGITS, MOST_DIGITS):
+        rounded = round_up(bound, digits)
+        if rounded < below or not bound < below:
+            return f"{rounded:.{digits}g}"
+    return repr(bound)
+
+
+def apart(allowed: float, seen: float) -> tuple[str, str]:
+    """At most `allowed` and at least `seen`, with the digits that show which is more.
+
+    >>> apart(2.71828, 6.3), apart(2.71828, 2.71835)
+    (('2.72', '6.3'), ('2.71828', '2.7183'))
+    """
+    text = lower(seen, above=allowed)
+    return upper(allowed, below=float(text)), text
+
+
+def power(exponent: float) -> float:
+    """`e^exponent`, infinite where a float cannot hold it.
+
+    >>> power(0.0), power(1e6)
+    (1.0, inf)
+    """
+    try:
+        return math.exp(exponent)
+    except OverflowError:
+        return math.inf
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> count(1, "pair"), count(24000, "draw")
+    ('1 pair', '24,000 draws')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def short_count(number: int) -> str:
+    """A number in at most five characters, rounded down.
+
+    >>> short_count(950), short_count(48_512), short_count(2_390_000)
+    ('950', '48k', '2.3M')
+    """
+    if number < 10_000:
+        return str(number)
+    return f"{number // 1000}k" if number < 1_000_000 else f"{number // 100_000 / 10:.1f}M"
+
+
+def duration(seconds: float) -> str:
+    """A length of time.
+
+    >>> duration(1.23), duration(200.0)
+    ('1.2 s', '3 min 20 s')
+    """
+    if seconds < 60.0:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def one_line(text: str, width: int) -> str:
+    """Text on one line of at most `width` characters, elided in the middle.
+
+    >>> one_line("a very long name of a mechanism", 20)
+    'a very l...mechanism'
+    """
+    flat = " ".join(text.split())
+    if len(flat) <= width:
+        return flat
+    if width < 8:
+        return flat[:width]
+    tail = (width - 2) // 2
+    return f"{flat[: width - 3 - tail]}...{flat[-tail:]}"
+
+
+def dataset(value: Any, width: int) -> str:
+    """A dataset in one line: whole if it fits, else its ends and its size.
+
+    >>> dataset(np.array([1.0, 0.5]), 60)
+    '[1.0, 0.5]'
+    >>> dataset(np.arange(1000.0), 60)
+    '[0.0, 1.0, 2.0, ..., 997.0, 998.0, 999.0] (1,000 in all)'
+    """
+    rows = value if isinstance(value, list | tuple | np.ndarray) and np.shape(value) else None
+    if rows is None:
+        return one_line(shown(value), width)
+    whole = shown(rows) if len(rows) <= 2 * MOST_ENDS else ""
+    if 0 < len(whole) <= width:
+        return whole
+    size = f" ({len(rows):,} in all)"
+    for ends in range(min(MOST_ENDS, (len(rows) - 1) // 2), 0, -1):
+        texts = [*map(shown, rows[:ends]), "...", *map(shown, rows[-ends:])]
+        whole = f"[{', '.join(texts)}]"
+        if len(whole) + len(size) <= width:
+            return whole + size
+    return one_line(whole, width) if len(rows) < 3 else one_line(whole, width - len(size)) + size

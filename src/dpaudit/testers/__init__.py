@@ -1,0 +1,1 @@
+"""Testers: from outputs of two sides to evidence against a claim."""

@@ -1,0 +1,60 @@
+"""Boosted trees, for vectors whose columns tell more together than each alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.outputs import Table
+from dpaudit.witness.columns import Column
+from dpaudit.witness.sample import Sample
+
+Floats = npt.NDArray[np.float64]
+
+_FIRST = 256  # draws before the first fit
+_GROWTH = 1.5  # a fit costs much more than a linear one: the past must have grown by half
+_WORDS_BEYOND = 1e6  # words are placed far beyond the numbers, in the order of their codes
+
+
+class Boosted:
+    """Gradient-boosted trees of scikit-learn on the columns as they are."""
+
+    count = 1
+
+    def __init__(self) -> None:
+        self._model: Any = None
+        self._next = _FIRST
+
+    def fit(self, sample: Sample, columns: tuple[Column, ...]) -> None:
+        """Learn the past, if it has grown enough since the last fit."""
+        if sample.size < self._next or len(columns) < 2:
+            return
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        self._next = int(sample.size * _GROWTH) + 1
+        rows = _matrix(sample.rows)
+        features = np.concatenate([rows, rows])
+        labels = np.repeat([1, 0], len(rows))
+        weights = np.concatenate([sample.ones, sample.zeros])
+        model = HistGradientBoostingClassifier(
+            max_iter=60, learning_rate=0.1, max_leaf_nodes=8, min_samples_leaf=20,
+            l2_regularization=5.0, early_stopping=False, random_state=0,
+        )
+        kept = weights > 0
+        self._model = model.fit(features[kept], labels[kept], sample_weight=weights[kept])
+
+    def logits(self, table: Table) -> Floats:
+        """The log-odds of `data` for each row; 0 before the first fit."""
+        if self._model is None:
+            return np.zeros((1, len(table)))
+        return np.asarray(self._model.decision_function(_matrix(table)), dtype=np.float64)[None, :]
+
+
+def _matrix(table: Table) -> Floats:
+    """The columns as numbers: NaN, which trees treat as a value of its own, stands for MISSING."""
+    if table.atoms is None:
+        return table.numbers
+    words = np.where(table.atoms == 0, np.nan, _WORDS_BEYOND * (1.0 + table.atoms))
+    return np.where(table.atoms < 0, table.numbers, words)

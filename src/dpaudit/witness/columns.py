@@ -1,0 +1,118 @@
+"""What the past says of each column: its repeated values, its words, its centre, its ranks.
+
+Prepared once for every refit and shared by all the smooth experts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.outputs import Table
+from dpaudit.witness.sample import Sample
+
+Floats = npt.NDArray[np.float64]
+
+_WORDS = 16  # words and repeated values of a column that get an indicator of their own
+SHARES = (0.12, 0.25, 0.5)  # quantiles of the distance to the median: scales that features use
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the past: indicators for what repeats, and the shape of the other numbers."""
+
+    place: int
+    words: npt.NDArray[np.int32]
+    repeated: Floats
+    ordered: Floats  # the numbers that do not repeat, in order
+    below: Floats  # how much weight lies below each of them, and in all (one longer)
+    median: float
+    scales: Floats  # quantiles SHARES of the distance to the median
+
+    def indicators(self, table: Table) -> Floats:
+        """One 0/1 column for each word and repeated value: shape (rows, indicators)."""
+        parts = []
+        if len(self.words):
+            parts.append(table.codes()[:, self.place, None] == self.words)
+        if len(self.repeated):
+            finite = table.codes()[:, self.place, None] < 0
+            parts.append((table.numbers[:, self.place, None] == self.repeated) & finite)
+        if not parts:
+            return np.empty((len(table), 0))
+        return np.concatenate(parts, axis=1).astype(np.float64)
+
+    def plain(self, table: Table) -> npt.NDArray[np.bool_] | None:
+        """Which rows hold an ordinary number here; None if all do."""
+        if len(self.repeated) == 0:
+            return None if table.atoms is None else table.atoms[:, self.place] < 0
+        ordinary = ~np.isin(table.numbers[:, self.place], self.repeated)
+        return ordinary if table.atoms is None else ordinary & (table.atoms[:, self.place] < 0)
+
+    def rank(self, numbers: Floats) -> Floats:
+        """The mid-rank of each number among the past, in (0, 1)."""
+        left = self.below[np.searchsorted(self.ordered, numbers, side="left")]
+        right = self.below[np.searchsorted(self.ordered, numbers, side="right")]
+        return np.asarray((left + right + 1.0) / (2.0 * (self.below[-1] + 1.0)))
+
+
+def prepare(sample: Sample) -> tuple[Column, ...]:
+    """Describe every column of the past."""
+    weight = sample.ones + sample.zeros
+    return tuple(_column(sample.rows, weight, place) for place in range(sample.rows.columns))
+
+
+def _column(rows: Table, weight: Floats, place: int) -> Column:
+    numbers, words = rows.numbers[:, place], np.empty(0, dtype=np.int32)
+    if rows.atoms is not None:
+        codes = rows.atoms[:, place]
+        words = _most_frequent_words(codes, weight)
+        finite = codes < 0
+        numbers, weight = numbers[finite], weight[finite]
+    order = np.argsort(numbers, kind="stable")
+    numbers, weight = numbers[order], weight[order]
+    repeated = _repeated(numbers, weight)
+    if len(repeated):
+        ordinary = ~np.isin(numbers, repeated)
+        numbers, weight = numbers[ordinary], weight[ordinary]
+    below = np.concatenate([[0.0], np.cumsum(weight)])
+    median = float(_quantile(numbers, below, np.array([0.5]))[0])
+    distance = np.abs(numbers - median)
+    order = np.argsort(distance, kind="stable")
+    within = np.concatenate([[0.0], np.cumsum(weight[order])])
+    scales = np.maximum(_quantile(distance[order], within, np.array(SHARES)), 1e-300)
+    return Column(place, words, repeated, numbers, below, median, scales)
+
+
+def _most_frequent_words(
+    codes: npt.NDArray[np.int32], weight: Floats
+) -> npt.NDArray[np.int32]:
+    counts = np.bincount(np.maximum(codes, -1) + 1, weights=weight)[1:]
+    words = np.argsort(-counts, kind="stable")[:_WORDS]
+    return np.sort(words[counts[words] >= 2]).astype(np.int32)
+
+
+def _repeated(numbers: Floats, weight: Floats) -> Floats:
+    """Values that hold at least a hundredth of the weight and were seen three times or more.
+
+    Cells of a codebook carry weight too, so a value counts as repeated only if it does so among its
+    peers: heavier than eight times the mean row.
+    """
+    if len(numbers) == 0:
+        return np.empty(0)
+    new = np.concatenate([[True], numbers[1:] != numbers[:-1]])
+    values = numbers[new]
+    totals = np.bincount(np.cumsum(new) - 1, weights=weight)
+    total = totals.sum()
+    if len(values) <= _WORDS and total >= 3 * len(values):
+        return values
+    heavy = totals >= max(3.0, 0.01 * total, 8.0 * total / len(values))
+    return np.asarray(values[heavy][np.argsort(-totals[heavy], kind="stable")[:_WORDS]])
+
+
+def _quantile(ordered: Floats, below: Floats, shares: Floats) -> Floats:
+    if len(ordered) == 0:
+        return np.zeros(len(shares))
+    place = np.searchsorted(below[1:], shares * below[-1], side="left")
+    return np.asarray(ordered[np.minimum(place, len(ordered) - 1)])

@@ -1,0 +1,85 @@
+"""All experts as one: their guesses averaged by how well each has guessed so far.
+
+`c(x) = sum_k weight_k c_k(x)` with `weight_k` proportional to the likelihood that expert `k` gave to
+the past labels, each guessed before it was seen: Bayesian model averaging. A few parts in a thousand
+are always shared out anew, so that an expert that needs a long past can still take over.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, log_expit, logit, logsumexp
+
+from dpaudit.outputs import Table
+from dpaudit.witness.bins import Atoms, Bins
+from dpaudit.witness.boosted import Boosted
+from dpaudit.witness.columns import prepare
+from dpaudit.witness.features import cauchy, cosines, gaussian, laplace, normal_scores
+from dpaudit.witness.linear import LinearBank
+from dpaudit.witness.sample import Sample
+
+Floats = npt.NDArray[np.float64]
+
+_SHARED = 1e-3  # of the weight, handed round at every refit
+_BOLDEST = 30.0  # nats: no guess is surer than this
+
+
+class Ensemble:
+    """The experts for outputs of a given number of columns, and the weight of each."""
+
+    def __init__(self, columns: int) -> None:
+        self._experts = _experts(columns)
+        self._log_prior = np.log(_prior(self._experts))
+        self._log_weight = self._log_prior
+
+    def fit(self, sample: Sample) -> None:
+        """Let every expert learn the past."""
+        columns = prepare(sample)
+        for expert in self._experts:
+            expert.fit(sample, columns)
+        self._log_weight = np.logaddexp(
+            self._log_weight + np.log1p(-_SHARED), self._log_prior + np.log(_SHARED)
+        )
+
+    def guesses(self, table: Table) -> Floats:
+        """The log-odds of `data` by each expert (rows of the result) for each output."""
+        logits = np.concatenate([expert.logits(table) for expert in self._experts])
+        return np.clip(logits, -_BOLDEST, _BOLDEST)
+
+    def average(self, guesses: Floats) -> Floats:
+        """The log-odds of `data` on which all experts together settle."""
+        return np.asarray(logit(np.exp(self._log_weight) @ expit(guesses)))
+
+    def score(self, guesses: Floats, ones: Floats, zeros: Floats) -> None:
+        """Weigh the experts by the labels that came: `ones[i]`, `zeros[i]` times on row `i`."""
+        likelihood = log_expit(guesses) @ ones + log_expit(-guesses) @ zeros
+        weight = self._log_weight + likelihood
+        self._log_weight = weight - logsumexp(weight)
+
+
+def _experts(columns: int) -> list[LinearBank | Bins | Atoms | Boosted]:
+    """More columns, fewer and plainer models: what is learned of each column adds up."""
+    even = np.ones(2)
+    shift_or_scale = [(laplace, even), (gaussian, even), (normal_scores, even)]
+    if columns == 1:
+        shift_or_scale += [(cauchy(0.25), 3 * even), (cauchy(0.12), 3 * even)]
+    elif columns > 16:
+        shift_or_scale = [(laplace, even)]
+    experts: list[LinearBank | Bins | Atoms | Boosted] = [LinearBank(tuple(shift_or_scale))]
+    order = 12 if columns == 1 else 6 if columns <= 8 else 0
+    if order:
+        waves, smooth = cosines(order), np.arange(1.0, order + 1) ** 2
+        experts.append(LinearBank(((waves, 0.3 * smooth), (waves, 3.0 * smooth))))
+    if columns == 1:
+        experts.append(Bins((4, 8, 32)))
+    else:
+        experts.append(Boosted())
+    experts.append(Atoms())
+    return experts
+
+
+def _prior(experts: list[LinearBank | Bins | Atoms | Boosted]) -> Floats:
+    """Shift-or-scale models are twice as likely as any other single model."""
+    weights = [2.0] * experts[0].count + [1.0] * sum(expert.count for expert in experts[1:])
+    return np.array(weights) / np.sum(weights)

@@ -1,0 +1,427 @@
+"""What an audit found is a value: it prints shortly, saves whole, and comes back equal."""
+
+import dataclasses
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
+from dpaudit.evidence import (
+    Audit,
+    Counterexample,
+    Evidence,
+    InvalidAuditFile,
+    PairRecord,
+    Tally,
+    Unsaved,
+    Verdict,
+    audit_from_json,
+    load,
+    saving,
+)
+from dpaudit.evidence.data import decoded, encoded
+from dpaudit.neighbours import Pair
+
+PAIR = Pair(np.array([1.0, np.nan]), np.zeros((0, 2), dtype=np.float32))
+RECORD = PairRecord(pair=PAIR, samples=2000, log_wealth=3.25, growth=0.0016)
+COUNTEREXAMPLE = Counterexample(
+    pair=PAIR,
+    event="output > 0.773",
+    likelier="data",
+    data=Tally(hits=400, draws=1000, lower=0.33, upper=0.47),
+    neighbour=Tally(hits=60, draws=1000, lower=0.03, upper=0.1),
+    delta=0.0,
+    epsilon_lower=1.19,
+    alpha=1e-6,
+    seed=(7, 0, 3),
+)
+REFUTED = Audit(
+    mechanism="clipped_sum",
+    claim=PureDP(1.0),
+    verdict=Verdict.REFUTED,
+    lower_bound=1.1875,
+    counterexample=COUNTEREXAMPLE,
+    evidence=Evidence(trace=((1000, 3.5), (2000, 14.25)), log_wealth=14.25, peak=14.5),
+    samples=4000,
+    seconds=0.125,
+    alpha=1e-6,
+    rng_seed=7,
+    pairs_tried=1,
+    neighbours="replace one of at most 5 records of floats(-1, 1)",
+    strongest=RECORD,
+    detectable=None,
+    forecast=None,
+    history=(RECORD,),
+    warnings=("the mechanism returned the same 10 outputs at two calls",),
+    interrupted=False,
+    version="0.1.0",
+)
+UNDECIDED = dataclasses.replace(
+    REFUTED,
+    verdict=Verdict.UNDECIDED,
+    lower_bound=None,
+    counterexample=None,
+    evidence=Evidence(trace=(), log_wealth=-math.inf, peak=0.0),
+    rng_seed=(2**127 + 1, 3),
+    strongest=None,
+    detectable=1.25,
+    forecast=40_000,
+    history=(),
+    warnings=(),
+    interrupted=True,
+)
+
+
+def changed(audit: Audit, **changes: Any) -> dict[str, object]:
+    return {**audit.to_json(), **changes}
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def test_no_verdict_says_that_a_claim_holds() -> None:
+    assert [verdict.value for verdict in Verdict] == ["refuted", "not refuted", "undecided"]
+
+
+def test_values_are_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        REFUTED.samples = 0  # type: ignore[misc]
+
+
+def test_refuted_is_only_what_the_verdict_says() -> None:
+    assert REFUTED.refuted
+    assert not UNDECIDED.refuted
+
+
+@pytest.mark.parametrize(
+    ("claim", "symbol", "epsilon"),
+    [
+        (PureDP(1), "epsilon", 1.1875),
+        (ApproxDP(1, 1e-6), "epsilon", 1.1875),
+        (RenyiDP(2, 1), "epsilon", 1.1875),
+        (ZCDP(1), "rho", None),
+        (GaussianDP(1), "mu", None),
+        (Profile(PureDP(1).delta), None, None),
+    ],
+    ids=str,
+)
+def test_epsilon_lower_is_for_claims_in_epsilon(
+    claim: Claim, symbol: str | None, epsilon: float | None
+) -> None:
+    audit = dataclasses.replace(REFUTED, claim=claim)
+    assert audit.symbol == symbol
+    assert audit.epsilon_lower == epsilon
+    assert audit.lower_bound == 1.1875
+
+
+def test_a_counterexample_knows_its_likelier_side() -> None:
+    swapped = dataclasses.replace(COUNTEREXAMPLE, likelier="neighbour")
+    assert (COUNTEREXAMPLE.likely.hits, COUNTEREXAMPLE.unlikely.hits) == (400, 60)
+    assert (swapped.likely.hits, swapped.unlikely.hits) == (60, 400)
+
+
+def test_the_rate_of_no_draws_is_no_number() -> None:
+    assert math.isnan(Tally(hits=0, draws=0, lower=0.0, upper=1.0).rate)
+
+
+@pytest.mark.parametrize(
+    ("log_wealth", "peak", "e_value", "p_value"),
+    [
+        (math.log(50.0), math.log(200.0), 50.0, 0.005),
+        (-2.0, 0.0, math.exp(-2.0), 1.0),
+        (-2.0, -1.0, math.exp(-2.0), 1.0),
+        (-math.inf, 0.0, 0.0, 1.0),
+        (1e6, 1e6, math.inf, 0.0),
+    ],
+)
+def test_the_last_wealth_is_an_e_value_and_the_largest_a_p_value(
+    log_wealth: float, peak: float, e_value: float, p_value: float
+) -> None:
+    evidence = Evidence(trace=(), log_wealth=log_wealth, peak=peak)
+    assert evidence.e_value == pytest.approx(e_value)
+    assert evidence.p_value == pytest.approx(p_value)
+
+
+def test_the_repr_is_one_line_and_the_str_the_report() -> None:
+    line = "REFUTED: clipped_sum is not 1-DP: epsilon >= 1.18 (alpha = 1e-06)"
+    assert repr(REFUTED) == f"<Audit {line}>"
+    assert str(REFUTED).splitlines()[0] == line
+
+
+# --- there and back -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("audit", [REFUTED, UNDECIDED], ids=["refuted", "undecided"])
+def test_an_audit_comes_back_equal(audit: Audit, tmp_path: Path) -> None:
+    audit.save(tmp_path / "audit.json")
+    assert load(tmp_path / "audit.json") == audit
+    assert audit_from_json(json.loads(json.dumps(audit.to_json()))) == audit
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [PureDP(1), ApproxDP(0.5, 1e-6), RenyiDP(2, 1), ZCDP(0.1), GaussianDP(0)],
+    ids=str,
+)
+def test_a_claim_comes_back_equal(claim: Claim) -> None:
+    audit = dataclasses.replace(REFUTED, claim=claim)
+    assert audit_from_json(audit.to_json()) == audit
+
+
+def test_a_profile_comes_back_as_its_chords_and_then_stays() -> None:
+    audit = dataclasses.replace(REFUTED, claim=Profile(GaussianDP(1).delta, name="by hand"))
+    once = audit_from_json(audit.to_json())
+    assert str(once.claim) == "privacy profile 'by hand'"
+    assert once.claim.delta(1.0) >= GaussianDP(1).delta(1.0)
+    assert audit_from_json(once.to_json()) == once
+
+
+def test_a_claim_of_the_user_is_saved_as_its_profile() -> None:
+    class Half:
+        def delta(self, epsilon: float) -> float:
+            return 0.5
+
+        def __str__(self) -> str:
+            return "half"
+
+    audit = audit_from_json(dataclasses.replace(REFUTED, claim=Half()).to_json())
+    assert str(audit.claim) == "privacy profile 'half'"
+    assert audit.claim.delta(3.0) == 0.5
+
+
+def test_numpy_numbers_are_saved_as_numbers() -> None:
+    numbers: dict[str, Any] = {
+        "samples": np.int64(4000),
+        "lower_bound": np.float64(1.1875),
+        "interrupted": np.bool_(False),
+    }
+    audit = dataclasses.replace(REFUTED, **numbers)
+    assert audit_from_json(json.loads(json.dumps(audit.to_json()))) == REFUTED
+
+
+def test_every_field_has_a_form() -> None:
+    """A field that is added and not saved would be lost without a word."""
+    for kind, form, example in (
+        (Audit, saving.AUDIT, REFUTED),
+        (Counterexample, saving.COUNTEREXAMPLE, COUNTEREXAMPLE),
+        (Evidence, saving.EVIDENCE, REFUTED.evidence),
+        (PairRecord, saving.PAIR_RECORD, RECORD),
+        (Tally, saving.TALLY, COUNTEREXAMPLE.data),
+    ):
+        assert set(form.write(example)) == {field.name for field in dataclasses.fields(kind)}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.longdouble(1) / 3,
+        np.array([np.longdouble(1) / 3]),
+        np.array([0x7FF8000000000123], dtype=np.uint64).view(np.float64),  # a NaN with a payload
+        np.array(-0.0),
+        np.array([[1, 2], [3, 4]])[:, 0],
+        {"b": 1, "a": (None, True)},
+        2**200,
+    ],
+    ids=repr,
+)
+def test_odd_data_come_back_to_the_bit(value: Any) -> None:
+    back = decoded(json.loads(json.dumps(encoded(value), allow_nan=False)))
+    assert type(back) is type(value)
+    assert np.asarray(back).dtype == np.asarray(value).dtype
+    if isinstance(value, np.ndarray) and np.isnan(value).any():
+        assert back.tobytes() == value.tobytes()
+    else:
+        assert np.array_equal(back, value)
+        assert repr(back) == repr(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object,
+        range(3),
+        type("Text", (str,), {})("a"),
+        np.ma.masked_array([1, 2], mask=[False, True]),
+        np.zeros(2, dtype=[("a", "i4")]),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_saved_is_marked(value: Any) -> None:
+    assert decoded(encoded([value])) == [Unsaved(repr(value))]
+
+
+def test_a_value_that_contains_itself_is_marked() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    assert decoded(encoded(loop)) == Unsaved("[[...]]")
+
+
+def test_a_value_without_a_repr_does_not_lose_the_audit() -> None:
+    class Mute:
+        def __repr__(self) -> str:
+            raise RuntimeError("no")
+
+    name = "test_a_value_without_a_repr_does_not_lose_the_audit.<locals>.Mute"
+    assert decoded(encoded(Mute())) == Unsaved(f"<{name} without a repr>")
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_equal_audits_give_equal_bytes(tmp_path: Path) -> None:
+    REFUTED.save(tmp_path / "a.json")
+    load(tmp_path / "a.json").save(tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_only_the_seconds_differ_between_two_runs() -> None:
+    slow = dataclasses.replace(REFUTED, seconds=9.5)
+    first, second = (saving.audit_text(audit).splitlines() for audit in (REFUTED, slow))
+    assert [a for a, b in zip(first, second, strict=True) if a != b] == ['"seconds": 0.125,']
+
+
+def test_the_file_is_strict_json_in_ascii(tmp_path: Path) -> None:
+    audit = dataclasses.replace(UNDECIDED, mechanism="sommé", seconds=math.nan)
+    audit.save(tmp_path / "audit.json")
+    text = (tmp_path / "audit.json").read_text(encoding="ascii")
+    saved = json.loads(text, parse_constant=lambda literal: pytest.fail(literal))
+    assert saved["schema"] == 1
+    assert saved["seconds"] == {"$float": "nan"}
+    assert saved["evidence"]["log_wealth"] == {"$float": "-inf"}
+    assert load(tmp_path / "audit.json").mechanism == "sommé"
+
+
+def test_a_crash_while_saving_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "audit.json"
+    REFUTED.save(path)
+    before = path.read_bytes()
+
+    def fail(descriptor: int) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        UNDECIDED.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to(tmp_path / "audit.json")
+    REFUTED.save(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert load(tmp_path / "audit.json") == REFUTED
+
+
+def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "audit.json is not an audit file: Expecting value"),
+        ('{"schema": 1,', "audit.json is not an audit file: "),
+        ("[" * 100_000, "audit.json is not an audit file: "),
+        ("\xff", "audit.json is not an audit file: "),
+        ('{"schema": NaN}', "audit.json: NaN is not JSON"),
+        ("[]", "audit.json: a saved audit must be a JSON object, got list"),
+        ("{}", "reads audits of schema 1, got schema None"),
+        ('{"schema": 2}', "reads audits of schema 1, got schema 2"),
+        ('{"schema": true}', "reads audits of schema 1, got schema True"),
+    ],
+)
+def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "audit.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InvalidAuditFile) as caught:
+        load(path)
+    assert message in str(caught.value)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"surprise": 1}, "unknown field 'surprise'. Was it saved by a newer dpaudit?"),
+        ({"verdict": "passed"}, "verdict must be one of refuted, not refuted, undecided, got 'pa"),
+        ({"verdict": []}, "verdict must be one of "),
+        ({"samples": 1.5}, "samples must be a whole number, got 1.5."),
+        ({"samples": True}, "samples must be a whole number, got True."),
+        ({"alpha": "1e-6"}, "alpha must be a number, got '1e-6'."),
+        ({"alpha": {"$float": "1"}}, "cannot read the saved value {'$float': '1'}"),
+        ({"alpha": {"$tuple": []}}, "alpha must be a number, got {'$tuple': []}."),
+        ({"mechanism": None}, "mechanism must be text, got None."),
+        ({"interrupted": 0}, "interrupted must be true or false, got 0."),
+        ({"warnings": "none"}, "warnings must be a list, got 'none'."),
+        ({"warnings": [1]}, "warnings[0] must be text, got 1."),
+        ({"rng_seed": "7"}, "rng_seed must be a whole number, got '7'."),
+        ({"rng_seed": [1.0]}, "rng_seed[0] must be a whole number, got 1.0."),
+        ({"strongest": []}, "strongest must be an object, got []."),
+        ({"claim": {"kind": "Trust"}}, "claim: kind must be one of "),
+        ({"claim": {"kind": "PureDP", "epsilon": -1}}, "claim: epsilon must be >= 0, got -1"),
+        ({"evidence": {}}, "no field 'log_wealth' in evidence: the audit is not whole."),
+        (
+            {"evidence": {"trace": [[1, 2, 3]], "log_wealth": 0, "peak": 0}},
+            "evidence.trace[0] must be [samples, log-wealth], got [1, 2, 3].",
+        ),
+    ],
+)
+def test_a_wrong_field_is_refused_by_name(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidAuditFile) as caught:
+        audit_from_json(changed(REFUTED, **changes))
+    assert message in str(caught.value)
+
+
+def test_a_missing_field_is_refused_by_name() -> None:
+    saved = REFUTED.to_json()
+    del saved["alpha"]
+    with pytest.raises(InvalidAuditFile, match="no field 'alpha': the audit is not whole"):
+        audit_from_json(saved)
+
+
+def test_a_wrong_side_is_refused_by_name() -> None:
+    saved = json.loads(json.dumps(REFUTED.to_json()))
+    saved["counterexample"]["likelier"] = "both"
+    with pytest.raises(
+        InvalidAuditFile,
+        match=r"counterexample\.likelier must be 'data' or 'neighbour', got 'both'",
+    ):
+        audit_from_json(saved)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"$tuple": 1},
+        {"$pickle": "x"},
+        {"$tuple": [], "$set": []},
+        {},
+        {"$dict": [1]},
+        {"$dict": [[[], 1]]},
+        {"$bytes": "%"},
+        {"$complex": [1]},
+        {"$float": []},
+        {"$array": {"dtype": "<f8", "shape": [3], "values": [1.0]}},
+        {"$array": {"dtype": "<f8", "shape": [1]}},
+        {"$array": {"dtype": "nonsense", "shape": [0], "values": []}},
+        {"$array": {"dtype": "|O", "shape": [1], "bytes": "AAAAAAAAAAA="}},
+        {"$array": {"dtype": "|V4", "shape": [1], "bytes": "AAAAAA=="}},
+        {"$array": []},
+        {"$scalar": {"dtype": "<f8", "shape": [], "values": ["x"]}},
+    ],
+    ids=str,
+)
+def test_a_malformed_value_is_refused(form: Any) -> None:
+    with pytest.raises(InvalidAuditFile):
+        decoded(form)
