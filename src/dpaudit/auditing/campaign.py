@@ -26,10 +26,12 @@ from dpaudit.testers.account import Account, Stake
 from dpaudit.testers.bettor import PairBettor
 
 _LOOKS = 200  # about how many pairs get a first look out of the whole budget
-_FRACTION, _ENTRY = 0.5, 2.0  # of the wealth, and nats on paper, for a pair met in a search
+_FIRST_FRACTION, _FRACTION = 0.5, 0.35  # of the wealth, for the first and later pairs of a search
+_ENTRY = 3.0  # nats that a later pair must earn on paper before it is staked on
 _REMEMBERED = 32  # pairs whose experts are kept; the others stay in the record only
 _EARNING = 1.0  # nats: a pair with as much on paper is pressed as long as it gains
 _CLOSE = 0.9  # a pair scoring so much of the best one is as promising
+_PATIENCE = 12.0  # how much rarer experts learn on a pair that has shown nothing yet
 _HISTORY = 2_000
 _TRACE = 1_000
 _HEALTH_DRAWS = 5_000  # of a pair, looked at for a frozen seed
@@ -193,12 +195,13 @@ class Campaign:
                 return None
             pair = asked
         number = len(self._records)
-        sole = self._alone and number == 0
-        stake = Stake(
-            len(self.book.levels),
-            fraction=1.0 if sole else _FRACTION,
-            entry=0.0 if sole else min(_ENTRY, math.log(number + 1)),
-        )
+        if self._alone and number == 0:
+            stake = Stake(len(self.book.levels), fraction=1.0, entry=0.0)
+        elif number == 0:
+            stake = Stake(len(self.book.levels), fraction=_FIRST_FRACTION, entry=0.0)
+        else:
+            entry = min(_ENTRY, 1.0 + math.log(number))
+            stake = Stake(len(self.book.levels), fraction=_FRACTION, entry=entry)
         bettor = PairBettor(book_for(self.claim), self.encoder)
         contender = Contender(number, pair, bettor, stake)
         self.contenders.append(contender)
@@ -215,7 +218,7 @@ class Campaign:
     def _give(self, contender: Contender, wanted: int) -> int:
         """Give a pair its draws, batch by batch; the number of draws made."""
         before, made = contender.log_wealth(self.book.place), 0
-        patience = 1.0 if self._alone or before >= _EARNING else 4.0
+        patience = 1.0 if self._alone or before >= _EARNING else _PATIENCE
         while made < wanted:
             batch = contender.bettor.next_batch(patience=patience)
             size = self.budget.allows(batch if self._alone else min(batch, wanted - made))

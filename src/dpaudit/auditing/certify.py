@@ -1,6 +1,6 @@
 """From a refutation to an event in words, certified on fresh samples.
 
-The event is chosen on the samples that were bet on; its probabilities are bounded on samples drawn
+The event is chosen on the samples that were bet on and some more; its probabilities are bounded on samples drawn
 afterwards, by exact binomial bounds (Clopper and Pearson 1934) that hold together with probability
 `1 - alpha`.
 """
@@ -14,18 +14,20 @@ from dpaudit.auditing.campaign import Campaign, Contender
 from dpaudit.claims import ApproxDP, PureDP
 from dpaudit.events import Event, strongest_event
 from dpaudit.evidence import Counterexample, Tally
-from dpaudit.mechanism import draw_side
+from dpaudit.mechanism import draw_labelled, draw_side
 from dpaudit.stats.binomial import epsilon_from_event, proportion_lower, proportion_upper
 
-_MOST = 50_000  # fresh draws, both sides together
+_MOST = 80_000  # draws, both sides together
+_FOR_CHOOSING = 0.4  # of them, to choose the event by: a refutation can come too early to tell
 _AT_ONCE = 8_192
 _LEVELS = 16
 
 
 def certify(campaign: Campaign, contender: Contender) -> Counterexample | None:
     """Put the strongest event into words and certify it; None if no draws are left for it."""
-    budget, sample = campaign.budget, contender.bettor.sample
-    each = min(_MOST, budget.samples - budget.spent) // 2
+    left = min(_MOST, campaign.budget.samples - campaign.budget.spent)
+    _learn_more(campaign, contender, int(left * _FOR_CHOOSING))
+    sample, each = contender.bettor.sample, int(left * (1.0 - _FOR_CHOOSING)) // 2
     if each < 1:
         return None
     level = _level(campaign, contender)
@@ -52,6 +54,17 @@ def certify(campaign: Campaign, contender: Contender) -> Counterexample | None:
         alpha=campaign.alpha,
         seed=(campaign.entropy, 1),
     )
+
+
+def _learn_more(campaign: Campaign, contender: Contender, draws: int) -> None:
+    """Draw more outputs of the pair to choose the event by; they are not bet on."""
+    made = 0
+    while made < draws and campaign.budget.timely:
+        size = min(_AT_ONCE, draws - made)
+        batch = draw_labelled(campaign.mechanism, contender.pair, size, campaign.seed(3, made))
+        contender.bettor.learn(campaign.encoder.encode(batch.outputs), batch.labels)
+        made += size
+        campaign.budget.spent += size
 
 
 def _level(campaign: Campaign, contender: Contender) -> tuple[float, float]:

@@ -1,35 +1,46 @@
-"""All bets of one audit: one on the claim, and one on every level of its ladder."""
+"""All bets on one pair: against the claim and against the levels of its ladder.
+
+A level is bet on by several hands at once, each with guesses of its own: first the experts'
+average, then every expert. The wealth of the level is the mean of theirs, so one hand that learns
+slowly or bets too boldly does not ruin the others.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.bets.ladder import ladder
+from dpaudit.bets.ladder import COARSE, FINE, ladder, open_levels
 from dpaudit.bets.portfolio import Portfolio
 from dpaudit.bets.tangent import Tangents, tune
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 
 class Book(Protocol):
     """Bets as functions of the guess: tuned on the past, paid on the next batch.
 
-    `levels` are strengths of the claim in rising order, `levels[place]` its own. A level whose bet
-    is not worth its time pays exactly 1.
+    `levels` are strengths of the claim in rising order, `levels[place]` its own. Only `active`
+    levels are bet on; on the others the wealth stays as it is.
     """
 
     levels: Floats
     place: int
+    active: Places
 
-    def tune(self, log_odds: Floats, mass: Floats, settled: int) -> None:
-        """Fit all bets to guesses like these; the lowest `settled` levels are refuted already."""
+    def hands(self, experts: int) -> int:
+        """How many hands bet, given so many experts."""
 
-    def log_payoffs(self, log_odds: Floats) -> tuple[Floats, Floats]:
-        """`log S_P` and `log S_Q`, one row for each level and one column for each guess."""
+    def tune(self, average: Floats, mass: Floats, settled: int) -> None:
+        """Fit all bets to average guesses like these; `settled` low levels are refuted already."""
+
+    def log_payoffs(self, average: Floats, guesses: Floats) -> tuple[Floats, Floats]:
+        """`log S_P` and `log S_Q`, by hand, active level and output."""
 
 
 def book_for(claim: Claim) -> Book:
@@ -42,53 +53,65 @@ def book_for(claim: Claim) -> Book:
 
 
 class TangentBook:
-    """`(epsilon, delta)`-DP: the closed-form bet at every level of epsilon."""
+    """`(epsilon, delta)`-DP: the closed-form bet, by the average and by every expert."""
+
+    _AHEAD = 4  # levels above the settled ones that are bet on, past the claim
 
     def __init__(self, epsilon: float, delta: float) -> None:
-        self.levels, self.place = ladder(epsilon, below=50, ratio=1.02)
+        self.levels, self.place = ladder(epsilon, shares=FINE, ratio=1.02)
+        self.active = open_levels(self.levels, self.place, 0, self._AHEAD)
         self._delta = np.full(len(self.levels), delta)
         self._bets: Tangents | None = None
 
-    def tune(self, log_odds: Floats, mass: Floats, settled: int) -> None:
-        """Choose stake and cap of every level."""
-        self._bets = tune(log_odds, mass, self.levels, self._delta)
+    def hands(self, experts: int) -> int:
+        """The average and every expert."""
+        return 1 + experts
 
-    def log_payoffs(self, log_odds: Floats) -> tuple[Floats, Floats]:
-        """`log S_P` and `log S_Q`, one row for each level and one column for each guess."""
-        if self._bets is None:
-            return _no_bets(self.levels, log_odds)
-        return self._bets.log_payoffs(log_odds)
+    def tune(self, average: Floats, mass: Floats, settled: int) -> None:
+        """Choose stake and cap of the open levels."""
+        self.active = open_levels(self.levels, self.place, settled, self._AHEAD)
+        self._bets = tune(average, mass, self.levels[self.active], self._delta[self.active])
+
+    def log_payoffs(self, average: Floats, guesses: Floats) -> tuple[Floats, Floats]:
+        """`log S_P` and `log S_Q`, by hand, active level and output."""
+        assert self._bets is not None
+        fair = replace(self._bets, stake=np.ones(len(self.active)))
+        leaning, by_expert = self._bets.log_payoffs(average), fair.log_payoffs(guesses)
+        return (
+            np.concatenate([leaning[0][None], by_expert[0]]),
+            np.concatenate([leaning[1][None], by_expert[1]]),
+        )
 
 
 class PortfolioBook:
-    """A claim that is a whole profile: a portfolio for the claim and for the next open levels."""
+    """A claim that is a whole profile: a portfolio, by the average alone."""
 
-    _AT_ONCE = 4  # levels above the settled ones that are worth a portfolio
+    _AHEAD = 2
 
     def __init__(self, claim: Claim) -> None:
         if isinstance(claim, Scalable):
-            self.levels, self.place = ladder(claim.strength, below=20, ratio=1.05)
+            self.levels, self.place = ladder(claim.strength, shares=COARSE, ratio=1.05)
             claims: list[Claim] = [claim.with_strength(level) for level in self.levels]
             claims[self.place] = claim
         else:
             self.levels, self.place, claims = np.array([np.nan]), 0, [claim]
-        self._portfolios = [Portfolio(each) for each in claims]
-        self._open: list[int] = []
+        self.active = open_levels(self.levels, self.place, 0, self._AHEAD)
+        self._claims = claims
+        self._portfolios: dict[int, Portfolio] = {}
 
-    def tune(self, log_odds: Floats, mass: Floats, settled: int) -> None:
-        """Rebalance the portfolios of the claim and of the lowest open levels."""
-        nearest = range(settled, min(settled + self._AT_ONCE, len(self.levels)))
-        self._open = sorted({self.place, *nearest})
-        for level in self._open:
-            self._portfolios[level].tune(log_odds, mass)
+    def hands(self, experts: int) -> int:
+        """The average alone."""
+        return 1
 
-    def log_payoffs(self, log_odds: Floats) -> tuple[Floats, Floats]:
-        """`log S_P` and `log S_Q`, one row for each level and one column for each guess."""
-        up, down = _no_bets(self.levels, log_odds)
-        for level in self._open:
-            up[level], down[level] = self._portfolios[level].log_payoffs(log_odds)
-        return up, down
+    def tune(self, average: Floats, mass: Floats, settled: int) -> None:
+        """Rebalance the portfolios of the open levels."""
+        self.active = open_levels(self.levels, self.place, settled, self._AHEAD)
+        for level in self.active:
+            if level not in self._portfolios:
+                self._portfolios[level] = Portfolio(self._claims[level])
+            self._portfolios[level].tune(average, mass)
 
-
-def _no_bets(levels: Floats, log_odds: Floats) -> tuple[Floats, Floats]:
-    return np.zeros((len(levels), len(log_odds))), np.zeros((len(levels), len(log_odds)))
+    def log_payoffs(self, average: Floats, guesses: Floats) -> tuple[Floats, Floats]:
+        """`log S_P` and `log S_Q`, by hand, active level and output."""
+        paid = [self._portfolios[level].log_payoffs(average) for level in self.active]
+        return np.stack([up for up, _ in paid])[None], np.stack([down for _, down in paid])[None]

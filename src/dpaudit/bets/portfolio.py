@@ -25,7 +25,8 @@ from dpaudit.claims import Claim
 Floats = npt.NDArray[np.float64]
 
 _TANGENTS = 16
-_ROUNDS = 60
+_ROUNDS = 40
+_RESTART = 0.02  # shared out anew before each climb, which cannot leave zero by itself
 _CASH = 1e-3  # always kept on the label, half on each side: no single sample can ruin the bettor
 
 
@@ -45,10 +46,12 @@ class Portfolio:
         for bets in self._renyi:
             bets.tune(log_odds, mass)
         order = np.argsort(log_odds, kind="stable")
-        places, weight = coarse(log_odds[order], mass[order] / mass.sum(), groups=256)
+        places, weight = coarse(log_odds[order], mass[order] / mass.sum(), groups=128)
         up, down = self._elementary(places)
         one, zero = weight * expit(places), weight * expit(-places)
-        share = self._share if self._share is not None else _even(len(up))
+        share = _even(len(up))
+        if self._share is not None:
+            share = (1.0 - _RESTART) * self._share + _RESTART * share
         for _ in range(_ROUNDS):
             share = share * (up @ (one / (share @ up)) + down @ (zero / (share @ down)))
             share = _with_cash(share / share.sum())

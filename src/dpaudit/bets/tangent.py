@@ -9,7 +9,7 @@ If `H_eps(P||Q) <= delta` both ways, `E[S] <= 1` for every `c`, `a` and cap fixe
 section 2). Where `v > 0` this is `S_P = c (a + b e^-eps)`, `S_Q = (1-c) e^eps (a + b e^-eps)`, and
 the like for `w`; `v` and `w` are never both positive.
 
-All functions work on many levels at once: a result has one row for each level.
+All functions work on many levels at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from scipy.special import expit
 Floats = npt.NDArray[np.float64]
 
 ROUNDING = 1.0 - 1e-9  # scales the stakes so that rounding can only cost the bettor
-_HALVINGS = 10
+_HALVINGS = 8
+_LEAN_FROM = 64.0  # draws before which no stake leans
 _WORTH = 2.0  # nats a leaning stake must have been worth so far: less is noise, and costs
 _SMALL_DELTA = 1e-4  # below it the price of the allowance is too small to cap bets for
 
@@ -38,11 +39,11 @@ class Tangents:
     cap: Floats
 
     def log_payoffs(self, log_odds: Floats) -> tuple[Floats, Floats]:
-        """`log S_P` and `log S_Q` for each level and each guess: shape (levels, guesses)."""
-        epsilon = self.epsilon[:, None]
-        shrink = np.exp(-epsilon)
-        guess = expit(np.clip(log_odds[None, :], -self.cap[:, None], self.cap[:, None]))
-        a, b = self._stakes(guess, shrink)
+        """`log S_P` and `log S_Q`: one more axis than `log_odds`, the levels, before its last."""
+        shrink = np.exp(-self.epsilon)[:, None]
+        cap = self.cap[:, None]
+        guess = expit(np.clip(log_odds[..., None, :], -cap, cap))
+        a, b = self._stakes(shrink)
         v = np.maximum(guess * (a + b * shrink) - a, 0.0)
         w = np.maximum((1.0 - guess) * (b + a * shrink) - b, 0.0)
         grow = 1.0 / np.maximum(shrink, 1e-300)
@@ -50,7 +51,13 @@ class Tangents:
         down = np.where(v > 0.0, (1.0 - guess) * (b + a * grow), b + w)
         return np.log(up), np.log(down)
 
-    def _stakes(self, guess: Floats, shrink: Floats) -> tuple[Floats, Floats]:
+    def at(self, levels: npt.NDArray[np.intp]) -> Tangents:
+        """The bets of some levels only."""
+        return Tangents(
+            self.epsilon[levels], self.delta[levels], self.stake[levels], self.cap[levels]
+        )
+
+    def _stakes(self, shrink: Floats) -> tuple[Floats, Floats]:
         """`a` and `b`, after the price `delta (sup v + sup w)` of the allowance."""
         a = self.stake[:, None]
         b = 2.0 - a
@@ -75,10 +82,8 @@ def tune(log_odds: Floats, mass: Floats, epsilon: Floats, delta: Floats) -> Tang
     ordered, weight = log_odds[order], mass[order] / draws
     reach = max(float(np.abs(ordered[[0, -1]]).max()), 1e-6)
     fair = Tangents(epsilon, delta, np.ones(len(epsilon)), np.full(len(epsilon), reach))
-    leaning = replace(fair, stake=_best_stake(ordered, weight, epsilon))
     groups = coarse(ordered, weight)
-    gain = growth(leaning, *groups) - growth(fair, *groups)
-    tangents = replace(fair, stake=np.where(draws * gain > _WORTH, leaning.stake, 1.0))
+    tangents = fair if draws < _LEAN_FROM else _lean(fair, *groups, draws)
     return tangents if delta.max() < _SMALL_DELTA else _best_cap(tangents, *groups)
 
 
@@ -87,6 +92,13 @@ def growth(tangents: Tangents, log_odds: Floats, mass: Floats) -> Floats:
     up, down = tangents.log_payoffs(log_odds)
     share, guess = mass / mass.sum(), expit(log_odds)
     return np.asarray(up @ (share * guess) + down @ (share * (1.0 - guess)))
+
+
+def _lean(fair: Tangents, log_odds: Floats, mass: Floats, draws: float) -> Tangents:
+    """Lean the stakes of the levels where that would have paid."""
+    leaning = replace(fair, stake=_best_stake(log_odds, mass, fair.epsilon))
+    gain = growth(leaning, log_odds, mass) - growth(fair, log_odds, mass)
+    return replace(fair, stake=np.where(draws * gain > _WORTH, leaning.stake, 1.0))
 
 
 def _best_stake(ordered: Floats, weight: Floats, epsilon: Floats) -> Floats:

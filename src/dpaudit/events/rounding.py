@@ -41,7 +41,7 @@ def _shorter(
     leading = math.floor(math.log10(abs(exact)))
     for exponent in range(leading + 1, leading - 15, -1):
         scaled = exact / 10.0**exponent
-        wholes = (math.floor(scaled), math.ceil(scaled))
+        wholes = sorted((math.floor(scaled), math.ceil(scaled)), key=lambda n: abs(n - scaled))
         tries = [make(float(f"{whole}e{exponent}") + 0.0) for whole in wholes]
         best = max(tries, key=score)
         if score(best) >= enough:

@@ -58,19 +58,23 @@ def strongest_event(
     ("output = 'yes'", True)
     """
     weights = np.asarray(ones, dtype=np.float64), np.asarray(zeros, dtype=np.float64)
-    if len(rows) == 0 or rows.columns == 0:
-        raise ValueError("strongest_event needs at least one output, got none.")
-    if not len(weights[0]) == len(weights[1]) == len(rows):
-        raise ValueError(
-            f"ones and zeros must count each of the {len(rows)} rows, "
-            f"got {len(weights[0])} and {len(weights[1])} counts."
-        )
+    _check(rows, *weights)
     totals = float(weights[0].sum()), float(weights[1].sum())
     promise = Promise(epsilon=epsilon, delta=delta, draws=draws, alpha=alpha, totals=totals)
     search = _Search(rows, weights, promise)
     event = rounded(search.best(), search.score)
     _, likelier = promise.score(*search.hits(event), comparisons(event))
     return event, bool(likelier)
+
+
+def _check(rows: Table, ones: _Floats, zeros: _Floats) -> None:
+    if len(rows) == 0 or rows.columns == 0:
+        raise ValueError("strongest_event needs at least one output, got none.")
+    if not len(ones) == len(zeros) == len(rows):
+        raise ValueError(
+            f"ones and zeros must count each of the {len(rows)} rows, "
+            f"got {len(ones)} and {len(zeros)} counts."
+        )
 
 
 class _Search:

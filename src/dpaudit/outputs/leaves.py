@@ -5,6 +5,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Mapping, Sequence, Set
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -39,7 +40,7 @@ def families(values: Values) -> list[tuple[str, npt.NDArray[np.intp] | None, Val
 def _family(kind: type) -> str:
     if issubclass(kind, enum.Enum | str | bytes | bytearray | memoryview | Set):
         return "word"
-    if issubclass(kind, int | float | Fraction | np.bool_ | np.integer | np.floating):
+    if issubclass(kind, int | float | Fraction | Decimal | np.bool_ | np.integer | np.floating):
         return "number"
     if issubclass(kind, complex | np.complexfloating):
         return "complex"

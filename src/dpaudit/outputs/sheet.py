@@ -24,6 +24,7 @@ from dpaudit.returned import Outputs
 _MAX_DEPTH = 32  # deeper containers are words, so that a list inside itself ends
 
 _Rows: TypeAlias = npt.NDArray[np.intp] | None  # None: every row
+_Lengths: TypeAlias = npt.NDArray[np.int64]
 
 
 def encoded(outputs: Outputs, layout: Layout) -> Table:
@@ -48,16 +49,28 @@ class _Sheet:
     def write(self, place: Place, rows: _Rows, values: Values, depth: int) -> None:
         """Write the values of some rows at a place, whatever they are."""
         if isinstance(values, np.ndarray):
-            if values.ndim == 1:
-                self._numbers(place, rows, values)
-            else:
-                self._sequences(place, rows, values, depth)
+            self._array(place, rows, values, depth)
             return
-        for family, index, some in families(values):
-            chosen = rows if index is None else _chosen(rows, index)
+        deep = depth >= _MAX_DEPTH
+        parts = [
+            (
+                "word" if deep and family != "number" else family,
+                rows if index is None else _chosen(rows, index),
+                some,
+            )
+            for family, index, some in families(values)
+        ]
+        lengths = [
+            (chosen, _lengths_of(some))
+            for family, chosen, some in parts
+            if family in ("sequence", "mapping")
+        ]
+        for position, (family, chosen, some) in enumerate(parts):
+            if position == len(parts) - len(lengths):  # containers come last
+                self._lengths(place, lengths)
             if family == "number":
                 self._numbers(place, chosen, some)
-            elif family == "word" or depth >= _MAX_DEPTH:
+            elif family == "word":
                 self._words(place, chosen, keys_of(some))
             elif family == "sequence":
                 self._sequences(place, chosen, some, depth)
@@ -114,15 +127,21 @@ class _Sheet:
         codes = np.array([code(key) for key in keys], dtype=np.int32)
         self._put(column, rows, np.zeros(len(codes)), codes)
 
+    def _array(self, place: Place, rows: _Rows, values: npt.NDArray[Any], depth: int) -> None:
+        """Write numbers, by position if they have more axes."""
+        if values.ndim == 1:
+            self._numbers(place, rows, values)
+            return
+        lengths = np.full(len(values), values.shape[1], dtype=np.int64)
+        self._lengths(place, [(rows, lengths)])
+        self._empty(place, rows, lengths, "[]")
+        for position in range(values.shape[1]):
+            self._array(self._at(place, position), rows, values[:, position], depth + 1)
+
     def _sequences(self, place: Place, rows: _Rows, values: Values, depth: int) -> None:
         """Write the elements by position; with the longest first each is touched once."""
-        if isinstance(values, np.ndarray):
-            self._lengths(place, rows, np.full(len(values), values.shape[1]), "[]")
-            for position in range(values.shape[1]):
-                self.write(self._at(place, position), rows, values[:, position], depth + 1)
-            return
-        lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
-        self._lengths(place, rows, lengths, "[]")
+        lengths = _lengths_of(values)
+        self._empty(place, rows, lengths, "[]")
         falling = np.argsort(-lengths, kind="stable")
         counts = np.searchsorted(-lengths[falling], -np.arange(lengths.max()))
         for position, count in enumerate(counts.tolist()):
@@ -133,13 +152,9 @@ class _Sheet:
                 some = [values[i][position] for i in falling[:count].tolist()]
                 self.write(part, _chosen(rows, falling[:count]), some, depth + 1)
 
-    def _at(self, place: Place, position: int) -> Place:
-        return self._layout.place_inside(place, "[]", position, f"{place.name}[{position}]")
-
     def _mappings(self, place: Place, rows: _Rows, values: Values, depth: int) -> None:
         """Write the values by key."""
-        lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
-        self._lengths(place, rows, lengths, "{}")
+        self._empty(place, rows, _lengths_of(values), "{}")
         found: dict[Any, tuple[list[int], list[Any]]] = {}
         for row, mapping in enumerate(values):
             for key, value in mapping.items():
@@ -153,19 +168,25 @@ class _Sheet:
             chosen = rows if whole else _chosen(rows, np.array(index, dtype=np.intp))
             self.write(part, chosen, some, depth + 1)
 
-    def _lengths(
-        self, place: Place, rows: _Rows, lengths: npt.NDArray[np.int64], empty: str
-    ) -> None:
-        """Write the lengths if they differ; a container without places is a word itself."""
-        if place.length is None:
-            place.length = int(lengths[0])
-        place.length_varies = place.length_varies or bool(np.any(lengths != place.length))
+    def _at(self, place: Place, position: int) -> Place:
+        return self._layout.place_inside(place, "[]", position, f"{place.name}[{position}]")
+
+    def _lengths(self, place: Place, containers: list[tuple[_Rows, _Lengths]]) -> None:
+        """Write the lengths of all containers at a place once they differ."""
+        for _, lengths in containers:
+            if place.length is None:
+                place.length = int(lengths[0])
+            place.length_varies = place.length_varies or bool(np.any(lengths != place.length))
         if place.length_varies:
             length = self._layout.place_inside(place, "len", None, f"len({place.name})")
-            self._numbers(length, rows, lengths)
+            for rows, lengths in containers:
+                self._numbers(length, rows, lengths)
+
+    def _empty(self, place: Place, rows: _Rows, lengths: _Lengths, word: str) -> None:
+        """Write containers without places inside as words, for they have no other column."""
         none = np.flatnonzero(lengths == 0)
         if len(none) > 0:
-            self._words(place, _chosen(rows, none), [("container", empty)] * len(none))
+            self._words(place, _chosen(rows, none), [("container", word)] * len(none))
 
     def _put(self, column: int, rows: _Rows, numbers: Floats, codes: Codes | None) -> None:
         if rows is None:
@@ -191,6 +212,10 @@ class _Sheet:
         rows = np.flatnonzero(self._hashes)
         keys = [("rest", f"#{number:016x}") for number in self._hashes[rows].tolist()]
         self._words(self._layout.rest, rows, keys)
+
+
+def _lengths_of(values: Values) -> _Lengths:
+    return np.fromiter(map(len, values), dtype=np.int64, count=len(values))
 
 
 def _parted(numbers: Floats) -> tuple[Floats, Codes | None]:

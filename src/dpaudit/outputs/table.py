@@ -34,6 +34,13 @@ class Table:
         """How many cells a row has."""
         return int(self.numbers.shape[1])
 
+    def narrow(self, columns: int) -> "Table":
+        """The first columns only: the outputs as they looked before later fields were known."""
+        if columns == self.columns:
+            return self
+        atoms = None if self.atoms is None else self.atoms[:, :columns]
+        return Table(self.numbers[:, :columns], atoms)
+
     def take(self, index: Any) -> "Table":
         """Give the rows chosen by a mask, an array of positions or a slice."""
         return Table(self.numbers[index], None if self.atoms is None else self.atoms[index])

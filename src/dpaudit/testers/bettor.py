@@ -17,9 +17,13 @@ from dpaudit.witness.sample import Sample
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]
+Index = npt.NDArray[np.intp]
 
 FIRST_BATCH = 8  # draws that are only learned from
 LARGEST_BATCH = 65_536
+# By how much the past grows before the experts learn again: (past below, growth).
+_STEPS = ((500, 0.08), (4_096, 0.12), (16_384, 0.2), (float("inf"), 0.3))
+_CHUNK, _STRETCH = 256, 16_384  # samples over which a crossing is ruled out, and looked for, at once
 
 
 class PairBettor:
@@ -30,10 +34,12 @@ class PairBettor:
         self._encoder = encoder
         self._ensemble: Ensemble | None = None
         self._columns = 0
-        self.sample = Sample()
-        self.log_wealth = np.zeros(len(book.levels))
         self._refit_at = FIRST_BATCH
-        self.settled = 0  # levels refuted already: bets on them are over
+        self._log_share = np.zeros(1)  # of each hand in the wealth
+        self._hands = np.zeros((1, len(book.levels)))  # the log-wealth of each hand at each level
+        self.log_wealth = np.zeros(len(book.levels))  # at each level: the mean over the hands
+        self.sample = Sample()
+        self.settled = 0  # levels that the audit has refuted already
 
     @property
     def draws(self) -> int:
@@ -45,31 +51,39 @@ class PairBettor:
         size = self.draws
         if size < FIRST_BATCH:
             return FIRST_BATCH - size
-        step = patience * (0.06 if size < 2_000 else 0.1 if size < 16_384 else 0.25)
-        return min(max(1, int(size * step)), LARGEST_BATCH)
+        step = next(step for below, step in _STEPS if size < below)
+        most = 1.0 if size < _STEPS[0][0] else 0.5
+        return min(max(1, int(size * min(patience * step, most))), LARGEST_BATCH)
 
     def play(self, table: Table, labels: Labels, *, target: float) -> int | None:
         """Bet on a batch and learn it; the number of samples after which `target` was reached.
 
-        `target` is a log-wealth of the claim's own bets. When it is reached the samples after it
+        `target` is a log-wealth against the claim itself. When it is reached the samples after it
         are left alone: they were neither bet on nor learned.
         """
-        self._notice_new_columns(table)
         if self._ensemble is None:
             self._learn(table, labels)
             return None
-        rows, index = self.sample.compress(table)
+        # A field never seen before is learned after this batch: whether to bet must not depend on
+        # the outputs that are bet on.
+        known = table.narrow(self._columns)
+        rows, index = self.sample.compress(known)
         guesses = self._ensemble.guesses(rows)
-        up, down = self._book.log_payoffs(self._ensemble.average(guesses))
+        up, down = self._book.log_payoffs(self._ensemble.average(guesses), guesses)
         crossing = self._crossing(up, down, index, labels, target)
         if crossing is not None:
             table, labels, index = table.take(slice(crossing)), labels[:crossing], index[:crossing]
         ones = np.bincount(index[labels], minlength=len(rows)).astype(np.float64)
         zeros = np.bincount(index[~labels], minlength=len(rows)).astype(np.float64)
-        self.log_wealth = self.log_wealth + up @ ones + down @ zeros
+        self._hands[:, self._book.active] += up @ ones + down @ zeros
+        self.log_wealth = np.logaddexp.reduce(self._log_share[:, None] + self._hands, axis=0)
         self._ensemble.score(guesses, ones, zeros)
-        self._learn(table, labels)
+        self._learn(table, labels, index)
         return crossing
+
+    def learn(self, table: Table, labels: Labels) -> None:
+        """Learn a batch that is not bet on."""
+        self._learn(table, labels)
 
     def log_odds(self, table: Table) -> Floats:
         """The log-odds of `data` that the experts together give to outputs."""
@@ -77,29 +91,65 @@ class PairBettor:
             return np.zeros(len(table))
         return self._ensemble.average(self._ensemble.guesses(table))
 
-    def _notice_new_columns(self, table: Table) -> None:
-        if self._columns and table.columns != self._columns:
-            self.sample.widen(self._encoder.widen)
-            self._ensemble = None
-        self._columns = table.columns
-
-    def _learn(self, table: Table, labels: Labels) -> None:
-        self.sample.add(table, labels)
+    def _learn(self, table: Table, labels: Labels, index: Index | None = None) -> None:
+        if table.columns != self._columns:
+            if self._columns:
+                self.sample.widen(self._encoder.widen)
+                index = None
+            self._columns, self._ensemble = table.columns, None
+        self.sample.add(table, labels, index)
         if self._ensemble is not None and self.sample.size < self._refit_at:
             return
         if self._ensemble is None:
-            self._ensemble = Ensemble(table.columns)
-        self._ensemble.fit(self.sample)
-        mass = self.sample.ones + self.sample.zeros
-        self._book.tune(self.log_odds(self.sample.rows), mass, self.settled)
+            self._start(table.columns)
+        assert self._ensemble is not None
+        past = self._ensemble.fit(self.sample)
+        self._book.tune(past, self.sample.ones + self.sample.zeros, self.settled)
         self._refit_at = self.sample.size + self.next_batch(patience=1.0)
 
+    def _start(self, columns: int) -> None:
+        """Call the experts, and share the wealth there is among their hands."""
+        self._ensemble = Ensemble(columns)
+        wealth, prior = self.log_wealth, self._ensemble.log_prior
+        if self._book.hands(len(prior)) == 1:
+            self._log_share = np.zeros(1)
+        else:
+            self._log_share = np.log(0.5) + np.concatenate([[0.0], prior])
+        self._hands = np.tile(wealth, (len(self._log_share), 1))
+
     def _crossing(
-        self, up: Floats, down: Floats, index: npt.NDArray[np.intp], labels: Labels, target: float
+        self, up: Floats, down: Floats, index: Index, labels: Labels, target: float
     ) -> int | None:
-        """After how many samples the wealth of the claim's own bet reached the target."""
-        place = self._book.place
-        paid = np.stack([down[place], up[place]], axis=1).ravel()  # row 0 down, row 0 up, row 1 ...
-        path = self.log_wealth[place] + np.cumsum(paid[2 * index + labels])
-        hit = int(np.argmax(path >= target))
-        return hit + 1 if path[hit] >= target else None
+        """After how many samples the wealth against the claim reached the target."""
+        level = int(np.searchsorted(self._book.active, self._book.place))
+        start = self._log_share + self._hands[:, self._book.place]
+        # Entry 2 * row + label: what each hand is paid on that row and label.
+        paid = np.stack([down[:, level], up[:, level]], axis=2).reshape(len(start), -1)
+        return first_crossing(start, paid, 2 * index + labels, target)
+
+
+def first_crossing(start: Floats, paid: Floats, place: Index, target: float) -> int | None:
+    """After how many steps `logsumexp_k(start_k + sum of paid[k, place])` reaches the target.
+
+    Chunks in which no hand could reach it, even if only its gains counted, are skipped at once.
+
+    >>> first_crossing(np.zeros(1), np.array([[-1.0, 2.0]]), np.array([0, 1, 1, 1]), 3.0)
+    3
+    """
+    if not np.isfinite(target):
+        return None
+    for begin in range(0, len(place), _STRETCH):
+        stretch = place[begin : begin + _STRETCH]
+        chunks = np.arange(0, len(stretch), _CHUNK)
+        steps = paid[:, stretch]
+        sums = np.add.reduceat(steps, chunks, axis=1)
+        gains = np.add.reduceat(np.maximum(steps, 0.0), chunks, axis=1)
+        starts = start[:, None] + np.cumsum(sums, axis=1) - sums
+        start = starts[:, -1] + sums[:, -1]
+        for chunk in np.flatnonzero(np.logaddexp.reduce(starts + gains, axis=0) >= target):
+            part = steps[:, chunks[chunk] : chunks[chunk] + _CHUNK]
+            path = starts[:, chunk, None] + np.cumsum(part, axis=1)
+            hits = np.flatnonzero(np.logaddexp.reduce(path, axis=0) >= target)
+            if len(hits):
+                return begin + int(chunks[chunk]) + int(hits[0]) + 1
+    return None

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.outputs import Table
-from dpaudit.witness.columns import Column
+from dpaudit.witness.columns import View
 from dpaudit.witness.sample import Sample, row_keys
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 
 class Bins:
@@ -22,44 +22,36 @@ class Bins:
     def __init__(self, sizes: tuple[int, ...]) -> None:
         self._sizes = sizes
         self.count = len(sizes)
-        self._column: Column | None = None
-        self._tables: list[Floats] = []
+        self._odds: list[Floats] = []
 
-    def fit(self, sample: Sample, columns: tuple[Column, ...]) -> None:
-        """Count the past."""
-        self._column = columns[0]
-        place = self._places(sample.rows)
-        self._tables = [
-            _log_odds(bins, cells, sample.ones, sample.zeros)
-            for bins, cells in zip(self._cells_per_size(), place, strict=True)
+    def fit(self, sample: Sample, view: View) -> Floats:
+        """Count the past; the log-odds it gives to the past."""
+        extra = view.columns[0].repeats + 1
+        places = self._places(view)
+        self._odds = [
+            _log_odds(size + extra, place, sample.ones, sample.zeros)
+            for size, place in zip(self._sizes, places, strict=True)
         ]
+        return self._look_up(places)
 
-    def logits(self, table: Table) -> Floats:
+    def logits(self, view: View) -> Floats:
         """The log-odds of `data` for each histogram and row."""
-        return np.stack(
-            [odds[cells] for odds, cells in zip(self._tables, self._places(table), strict=True)]
-        )
+        return self._look_up(self._places(view))
 
-    def _cells_per_size(self) -> list[int]:
-        assert self._column is not None
-        extra = len(self._column.words) + len(self._column.repeated) + 1
-        return [size + extra for size in self._sizes]
+    def _look_up(self, places: list[Places]) -> Floats:
+        return np.stack([odds[place] for odds, place in zip(self._odds, places, strict=True)])
 
-    def _places(self, table: Table) -> list[npt.NDArray[np.intp]]:
-        """The bin of each row: by rank, or one of its own for what repeats, or the rest."""
-        assert self._column is not None
-        column = self._column
-        rank = column.rank(table.numbers[:, column.place])
-        plain = column.plain(table)
+    def _places(self, view: View) -> list[Places]:
+        """The bin of each row: by rank, or one of its own for what repeats, or the last."""
+        column = view.columns[0]
+        rank, plain = view.rank(column), column.plain(view.table)
         places = [np.minimum((rank * size).astype(np.intp), size - 1) for size in self._sizes]
         if plain is None:
             return places
-        indicators = column.indicators(table)
-        special = np.where(
-            indicators.any(axis=1), indicators.argmax(axis=1) if indicators.size else 0, -1
-        )
-        rest = indicators.shape[1]
-        special = np.where(special < 0, rest, special)
+        special = np.full(len(view.table), column.repeats)
+        if column.repeats:
+            indicators = view.indicators(column)
+            special = np.where(indicators.any(axis=1), indicators.argmax(axis=1), special)
         return [
             np.where(plain, place, size + special)
             for place, size in zip(places, self._sizes, strict=True)
@@ -75,19 +67,20 @@ class Atoms:
         self._keys = np.empty(0, dtype=np.uint64)
         self._odds = np.empty(0)
 
-    def fit(self, sample: Sample, columns: tuple[Column, ...]) -> None:
-        """Count the past."""
-        self._keys, index = np.unique(row_keys(sample.rows), return_inverse=True)
+    def fit(self, sample: Sample, view: View) -> Floats:
+        """Count the past; the log-odds it gives to the past."""
+        self._keys, index = np.unique(row_keys(view.table), return_inverse=True)
         self._odds = _log_odds(len(self._keys), index, sample.ones, sample.zeros)
+        return self._odds[index][None, :]
 
-    def logits(self, table: Table) -> Floats:
+    def logits(self, view: View) -> Floats:
         """The log-odds of `data` for each row; 0 for an output never seen."""
-        keys = row_keys(table)
+        keys = row_keys(view.table)
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[place] == keys, self._odds[place], 0.0)[None, :]
 
 
-def _log_odds(bins: int, place: npt.NDArray[np.intp], ones: Floats, zeros: Floats) -> Floats:
+def _log_odds(bins: int, place: Places, ones: Floats, zeros: Floats) -> Floats:
     up = np.bincount(place, weights=ones, minlength=bins) + 0.5
     down = np.bincount(place, weights=zeros, minlength=bins) + 0.5
     return np.asarray(np.log(up / down))

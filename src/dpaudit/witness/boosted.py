@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.outputs import Table
-from dpaudit.witness.columns import Column
+from dpaudit.witness.columns import View
 from dpaudit.witness.sample import Sample
 
 Floats = npt.NDArray[np.float64]
@@ -27,10 +27,13 @@ class Boosted:
         self._model: Any = None
         self._next = _FIRST
 
-    def fit(self, sample: Sample, columns: tuple[Column, ...]) -> None:
-        """Learn the past, if it has grown enough since the last fit."""
-        if sample.size < self._next or len(columns) < 2:
-            return
+    def fit(self, sample: Sample, view: View) -> Floats:
+        """Learn the past, if it has grown enough; the log-odds it gives to the past."""
+        if sample.size >= self._next:
+            self._refit(sample)
+        return self.logits(view)
+
+    def _refit(self, sample: Sample) -> None:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         self._next = int(sample.size * _GROWTH) + 1
@@ -45,11 +48,12 @@ class Boosted:
         kept = weights > 0
         self._model = model.fit(features[kept], labels[kept], sample_weight=weights[kept])
 
-    def logits(self, table: Table) -> Floats:
+    def logits(self, view: View) -> Floats:
         """The log-odds of `data` for each row; 0 before the first fit."""
         if self._model is None:
-            return np.zeros((1, len(table)))
-        return np.asarray(self._model.decision_function(_matrix(table)), dtype=np.float64)[None, :]
+            return np.zeros((1, len(view.table)))
+        logits = self._model.decision_function(_matrix(view.table))
+        return np.asarray(logits, dtype=np.float64)[None, :]
 
 
 def _matrix(table: Table) -> Floats:

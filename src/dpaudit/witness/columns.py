@@ -5,7 +5,7 @@ Prepared once for every refit and shared by all the smooth experts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,11 @@ class Column:
     median: float
     scales: Floats  # quantiles SHARES of the distance to the median
 
+    @property
+    def repeats(self) -> int:
+        """How many words and repeated values have an indicator."""
+        return len(self.words) + len(self.repeated)
+
     def indicators(self, table: Table) -> Floats:
         """One 0/1 column for each word and repeated value: shape (rows, indicators)."""
         parts = []
@@ -55,6 +60,28 @@ class Column:
         left = self.below[np.searchsorted(self.ordered, numbers, side="left")]
         right = self.below[np.searchsorted(self.ordered, numbers, side="right")]
         return np.asarray((left + right + 1.0) / (2.0 * (self.below[-1] + 1.0)))
+
+
+@dataclass(slots=True)
+class View:
+    """Outputs seen through the columns of the past; what several experts ask is worked out once."""
+
+    columns: tuple[Column, ...]
+    table: Table
+    _ranks: dict[int, Floats] = field(default_factory=dict)
+    _indicators: dict[int, Floats] = field(default_factory=dict)
+
+    def rank(self, column: Column) -> Floats:
+        """The mid-rank of every output in a column."""
+        if column.place not in self._ranks:
+            self._ranks[column.place] = column.rank(self.table.numbers[:, column.place])
+        return self._ranks[column.place]
+
+    def indicators(self, column: Column) -> Floats:
+        """The words and repeated values of a column, as 0/1 columns."""
+        if column.place not in self._indicators:
+            self._indicators[column.place] = column.indicators(self.table)
+        return self._indicators[column.place]
 
 
 def prepare(sample: Sample) -> tuple[Column, ...]:

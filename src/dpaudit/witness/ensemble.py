@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_expit, logit, logsumexp
+from scipy.special import expit, log_expit, logit
 
 from dpaudit.outputs import Table
 from dpaudit.witness.bins import Atoms, Bins
 from dpaudit.witness.boosted import Boosted
-from dpaudit.witness.columns import prepare
+from dpaudit.witness.columns import Column, View, prepare
 from dpaudit.witness.features import cauchy, cosines, gaussian, laplace, normal_scores
 from dpaudit.witness.linear import LinearBank
 from dpaudit.witness.sample import Sample
@@ -30,22 +30,24 @@ class Ensemble:
 
     def __init__(self, columns: int) -> None:
         self._experts = _experts(columns)
-        self._log_prior = np.log(_prior(self._experts))
-        self._log_weight = self._log_prior
+        self.log_prior = np.log(_prior(self._experts))
+        self._log_weight = self.log_prior
+        self._columns: tuple[Column, ...] = ()
 
-    def fit(self, sample: Sample) -> None:
-        """Let every expert learn the past."""
-        columns = prepare(sample)
-        for expert in self._experts:
-            expert.fit(sample, columns)
+    def fit(self, sample: Sample) -> Floats:
+        """Let every expert learn the past; the log-odds they together give to the past."""
+        view = View(prepare(sample), sample.rows)
+        self._columns = view.columns
+        guesses = [expert.fit(sample, view) for expert in self._experts]
         self._log_weight = np.logaddexp(
-            self._log_weight + np.log1p(-_SHARED), self._log_prior + np.log(_SHARED)
+            self._log_weight + np.log1p(-_SHARED), self.log_prior + np.log(_SHARED)
         )
+        return self.average(_bounded(guesses))
 
     def guesses(self, table: Table) -> Floats:
         """The log-odds of `data` by each expert (rows of the result) for each output."""
-        logits = np.concatenate([expert.logits(table) for expert in self._experts])
-        return np.clip(logits, -_BOLDEST, _BOLDEST)
+        view = View(self._columns, table)
+        return _bounded([expert.logits(view) for expert in self._experts])
 
     def average(self, guesses: Floats) -> Floats:
         """The log-odds of `data` on which all experts together settle."""
@@ -55,7 +57,11 @@ class Ensemble:
         """Weigh the experts by the labels that came: `ones[i]`, `zeros[i]` times on row `i`."""
         likelihood = log_expit(guesses) @ ones + log_expit(-guesses) @ zeros
         weight = self._log_weight + likelihood
-        self._log_weight = weight - logsumexp(weight)
+        self._log_weight = weight - np.logaddexp.reduce(weight)
+
+
+def _bounded(guesses: list[Floats]) -> Floats:
+    return np.clip(np.concatenate(guesses), -_BOLDEST, _BOLDEST)
 
 
 def _experts(columns: int) -> list[LinearBank | Bins | Atoms | Boosted]:
@@ -70,9 +76,9 @@ def _experts(columns: int) -> list[LinearBank | Bins | Atoms | Boosted]:
     order = 12 if columns == 1 else 6 if columns <= 8 else 0
     if order:
         waves, smooth = cosines(order), np.arange(1.0, order + 1) ** 2
-        experts.append(LinearBank(((waves, 0.3 * smooth), (waves, 3.0 * smooth))))
+        experts.append(LinearBank(((waves, 0.3 * smooth), (waves, 3.0 * smooth)), first=48))
     if columns == 1:
-        experts.append(Bins((4, 8, 32)))
+        experts.append(Bins((2, 3, 6, 24)))
     else:
         experts.append(Boosted())
     experts.append(Atoms())

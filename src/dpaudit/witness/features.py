@@ -19,38 +19,37 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.outputs import Table
-from dpaudit.witness.columns import SHARES, Column
+from dpaudit.witness.columns import SHARES, Column, View
 
 Floats = npt.NDArray[np.float64]
 _INTERCEPT, _INDICATOR = 30.0, 0.3  # ridge penalties
-FeatureMap = Callable[[Column, Floats], Floats]
+FeatureMap = Callable[[Column, View], Floats]
 
 
-def _standard(column: Column, numbers: Floats, scale: float) -> Floats:
+def _standard(column: Column, view: View, scale: float) -> Floats:
     """Distances from the median in units of `scale`, finite however far an output lies."""
     with np.errstate(over="ignore"):
-        return np.clip((numbers - column.median) / scale, -1e100, 1e100)
+        return np.clip((view.table.numbers[:, column.place] - column.median) / scale, -1e100, 1e100)
 
 
-def gaussian(column: Column, numbers: Floats) -> Floats:
+def gaussian(column: Column, view: View) -> Floats:
     """Shift and scale of Gaussian noise: `(z, z^2)`, `z` clipped to 3 standard deviations."""
-    z = np.clip(_standard(column, numbers, 1.48 * column.scales[-1]), -3.0, 3.0)
+    z = np.clip(_standard(column, view, 1.48 * column.scales[-1]), -3.0, 3.0)
     return np.stack([z, (z * z - 1.0) / 1.4], axis=1)
 
 
-def laplace(column: Column, numbers: Floats) -> Floats:
+def laplace(column: Column, view: View) -> Floats:
     """Shift and scale of Laplace noise: `(clip(z), |z|)`."""
-    z = _standard(column, numbers, column.scales[-1])
+    z = _standard(column, view, column.scales[-1])
     distance = np.minimum(np.abs(z), 8.0)
     return np.stack([np.clip(z, -1.0, 1.0), distance / 1.44 - 1.0], axis=1)
 
 
-def normal_scores(column: Column, numbers: Floats) -> Floats:
+def normal_scores(column: Column, view: View) -> Floats:
     """The Gaussian's shift and scale, of the normal scores of the ranks."""
     from scipy.special import ndtri
 
-    z = ndtri(column.rank(numbers))
+    z = ndtri(view.rank(column))
     return np.stack([z, (z * z - 1.0) / 1.4], axis=1)
 
 
@@ -58,8 +57,8 @@ def cauchy(share: float) -> FeatureMap:
     """Shift and scale of Cauchy noise whose scale is a quantile of the distance to the median."""
     place = SHARES.index(share)
 
-    def features(column: Column, numbers: Floats) -> Floats:
-        z = _standard(column, numbers, column.scales[place])
+    def features(column: Column, view: View) -> Floats:
+        z = _standard(column, view, column.scales[place])
         return np.stack([2.0 * z, z * z - 1.0], axis=1) / (1.0 + z * z)[:, None]
 
     return features
@@ -69,21 +68,22 @@ def cosines(order: int) -> FeatureMap:
     """`cos(pi k u)` of the rank `u`, for `k = 1..order`."""
     frequencies = np.pi * np.arange(1, order + 1)
 
-    def features(column: Column, numbers: Floats) -> Floats:
-        return np.asarray(np.cos(column.rank(numbers)[:, None] * frequencies))
+    def features(column: Column, view: View) -> Floats:
+        return np.asarray(np.cos(view.rank(column)[:, None] * frequencies))
 
     return features
 
 
-def design(columns: tuple[Column, ...], table: Table, feature_map: FeatureMap) -> Floats:
+def design(view: View, feature_map: FeatureMap) -> Floats:
     """The matrix of a model that adds up over the columns; its first column is the intercept."""
-    parts = [np.ones((len(table), 1))]
-    for column in columns:
+    parts = [np.ones((len(view.table), 1))]
+    for column in view.columns:
         if len(column.ordered):
-            features = feature_map(column, table.numbers[:, column.place])
-            plain = column.plain(table)
+            features = feature_map(column, view)
+            plain = column.plain(view.table)
             parts.append(features if plain is None else features * plain[:, None])
-        parts.append(column.indicators(table))
+        if column.repeats:
+            parts.append(view.indicators(column))
     return np.concatenate(parts, axis=1)
 
 
@@ -96,5 +96,5 @@ def penalties(columns: tuple[Column, ...], shape: Floats) -> Floats:
     for column in columns:
         if len(column.ordered):
             parts.append(shape)
-        parts.append(np.full(len(column.words) + len(column.repeated), _INDICATOR))
+        parts.append(np.full(column.repeats, _INDICATOR))
     return np.concatenate(parts)

@@ -12,51 +12,51 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from dpaudit.outputs import Table
-from dpaudit.witness.columns import Column
+from dpaudit.witness.columns import View
 from dpaudit.witness.features import FeatureMap, design, penalties
 from dpaudit.witness.sample import Sample
 
 Floats = npt.NDArray[np.float64]
 
-_STEPS = 6
+_STEPS = 5
 _LONGEST_STEP = 4.0  # nats a Newton step may move any logit: far from the mode it overshoots
-_CONVERGED = 1e-3
+_CONVERGED = 0.01  # nats: finer than any sample can tell
 
 
 class LinearBank:
     """Additive logistic models over the columns, one for each pair of feature map and penalty."""
 
-    def __init__(self, models: tuple[tuple[FeatureMap, Floats], ...]) -> None:
+    def __init__(self, models: tuple[tuple[FeatureMap, Floats], ...], *, first: int = 0) -> None:
         self._models = models
+        self._first = first  # draws before which these models have nothing to say
         self.count = len(models)
-        self._columns: tuple[Column, ...] = ()
         self._beta = np.zeros((self.count, 0))
         self._covariance = np.zeros((self.count, 0, 0))
 
-    def fit(self, sample: Sample, columns: tuple[Column, ...]) -> None:
-        """Learn the past; the last fit is where this one starts."""
-        self._columns = columns
-        features = self._design(sample.rows)
-        penalty = np.stack([penalties(columns, shape) for _, shape in self._models])
+    def fit(self, sample: Sample, view: View) -> Floats:
+        """Learn the past, starting from the last fit; the log-odds it gives to the past."""
+        if sample.size < self._first:
+            return np.zeros((self.count, len(view.table)))
+        features = self._design(view)
+        penalty = np.stack([penalties(view.columns, shape) for _, shape in self._models])
         start = self._beta if self._beta.shape == penalty.shape else np.zeros_like(penalty)
-        self._beta, self._covariance = newton(
-            features, sample.ones, sample.zeros, penalty, start
-        )
+        self._beta, self._covariance = newton(features, sample.ones, sample.zeros, penalty, start)
+        return self._predict(features)
 
-    def logits(self, table: Table) -> Floats:
+    def logits(self, view: View) -> Floats:
         """The log-odds of `data` for each model and row, shrunk by their uncertainty."""
-        features = self._design(table)
+        if self._beta.shape[1] == 0:
+            return np.zeros((self.count, len(view.table)))
+        return self._predict(self._design(view))
+
+    def _predict(self, features: Floats) -> Floats:
         mode = np.matmul(features, self._beta[:, :, None])[:, :, 0]
         variance = (np.matmul(features, self._covariance) * features).sum(axis=2)
         return np.asarray(mode / np.sqrt(1.0 + np.pi / 8.0 * variance))
 
-    def _design(self, table: Table) -> Floats:
-        made: dict[int, Floats] = {}
-        for feature_map, _ in self._models:
-            if id(feature_map) not in made:
-                made[id(feature_map)] = design(self._columns, table, feature_map)
-        return np.stack([made[id(feature_map)] for feature_map, _ in self._models])
+    def _design(self, view: View) -> Floats:
+        made = {feature_map: design(view, feature_map) for feature_map, _ in self._models}
+        return np.stack([made[feature_map] for feature_map, _ in self._models])
 
 
 def newton(

@@ -8,6 +8,7 @@ as a window of the latest draws.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from dpaudit.witness.codebook import Codebook
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
+Labels = npt.NDArray[np.bool_]
 
 RAW = 4096  # up to here every draw is a row of its own
 _REBUILD = 65_536  # draws kept to place the cells anew; from then on cells only count
@@ -30,7 +32,7 @@ class Sample:
     def __init__(self) -> None:
         self.size = 0
         self._tables: list[Table] = []
-        self._labels: list[npt.NDArray[np.bool_]] = []
+        self._labels: list[Labels] = []
         self._rows: Table | None = None
         self._counts = np.zeros((2, 0))
         self._codebook: Codebook | None = None
@@ -56,11 +58,12 @@ class Sample:
         self._settle()
         return self._counts[0]
 
-    def add(self, table: Table, labels: npt.NDArray[np.bool_]) -> None:
-        """Learn one more batch of labelled outputs."""
+    def add(self, table: Table, labels: Labels, index: Index | None = None) -> None:
+        """Learn one more batch of labelled outputs; `index` is what `compress` gave, if known."""
         self.size += len(table)
         if self._codebook is not None and self._built >= _REBUILD:
-            self._counts = self._counts + _count(self._codebook, table, labels)
+            cells = self._codebook.index(table) if index is None else index
+            self._counts = self._counts + _count(len(self._codebook.rows), cells, labels)
             return
         self._tables.append(table)
         self._labels.append(labels)
@@ -97,15 +100,15 @@ class Sample:
         else:
             self._settle_vectors(table, labels)
 
-    def _settle_cells(self, table: Table, labels: npt.NDArray[np.bool_]) -> None:
+    def _settle_cells(self, table: Table, labels: Labels) -> None:
         if self._codebook is None or len(table) >= min(4 * self._built, _REBUILD):
             self._codebook, self._built = Codebook(table), len(table)
         self._rows = self._codebook.rows
-        self._counts = _count(self._codebook, table, labels)
+        self._counts = _count(len(self._rows), self._codebook.index(table), labels)
         if self._built >= _REBUILD:
             self._tables, self._labels = [], []
 
-    def _settle_vectors(self, table: Table, labels: npt.NDArray[np.bool_]) -> None:
+    def _settle_vectors(self, table: Table, labels: Labels) -> None:
         if self._distinct:
             keys, first, index = np.unique(
                 row_keys(table), return_index=True, return_inverse=True
@@ -126,20 +129,25 @@ class Sample:
 
 def row_keys(table: Table) -> npt.NDArray[np.uint64]:
     """One number for each row; equal rows have equal numbers, and others differ (but for luck)."""
-    spread = np.random.default_rng(0).integers(1, 2**63, size=(2, table.columns), dtype=np.uint64)
+    spread = _multipliers(table.columns)
     numbers = (table.numbers + 0.0).view(np.uint64)
     with np.errstate(over="ignore"):
-        keys = ((numbers ^ (numbers >> np.uint64(29))) * (2 * spread[0] + 1)).sum(axis=1)
+        keys = ((numbers ^ (numbers >> np.uint64(29))) * spread[0]).sum(axis=1)
         if table.atoms is not None:
-            keys += (table.atoms.astype(np.uint64) * (2 * spread[1] + 1)).sum(axis=1)
+            keys += (table.atoms.astype(np.uint64) * spread[1]).sum(axis=1)
     return np.asarray(keys, dtype=np.uint64)
 
 
-def _unit(labels: npt.NDArray[np.bool_]) -> Floats:
+@cache
+def _multipliers(columns: int) -> npt.NDArray[np.uint64]:
+    rng = np.random.default_rng(0)
+    return 2 * rng.integers(1, 2**62, size=(2, columns), dtype=np.uint64) + 1
+
+
+def _unit(labels: Labels) -> Floats:
     return np.stack([~labels, labels]).astype(np.float64)
 
 
-def _count(codebook: Codebook, table: Table, labels: npt.NDArray[np.bool_]) -> Floats:
-    cells = len(codebook.rows)
-    counts = np.bincount(codebook.index(table) * 2 + labels, minlength=2 * cells)
+def _count(cells: int, index: Index, labels: Labels) -> Floats:
+    counts = np.bincount(2 * index + labels, minlength=2 * cells)
     return counts.reshape(cells, 2).T.astype(np.float64)

@@ -1,0 +1,243 @@
+"""The benchmarks run, at the smallest sizes. Their figures are not tested here."""
+
+import csv
+import importlib
+import math
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+pytestmark = pytest.mark.skipif(
+    not BENCHMARKS.exists(), reason="the source distribution has tests but no benchmarks"
+)
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make siblings importable by name, as `python benchmarks/x.py` does, and forget them again."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield
+    for name in set(sys.modules) - before:
+        file = getattr(sys.modules[name], "__file__", None)
+        if file is not None and Path(file).parent == BENCHMARKS:
+            del sys.modules[name]
+
+
+@pytest.fixture
+def efficiency(scripts: None) -> ModuleType:
+    return importlib.import_module("efficiency")
+
+
+@pytest.fixture
+def validity(scripts: None) -> ModuleType:
+    return importlib.import_module("validity")
+
+
+@pytest.fixture
+def speed(scripts: None) -> ModuleType:
+    return importlib.import_module("speed")
+
+
+@pytest.fixture
+def many_runs(scripts: None) -> ModuleType:
+    return importlib.import_module("many_runs")
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def assert_whole(table: str) -> None:
+    """Nothing was too wide or cut off; the path of the CSV is as long as it is."""
+    lines = [line for line in table.splitlines() if not line.startswith("Written to ")]
+    assert max(map(len, lines)) <= 100
+    assert "…" not in table
+
+
+def test_efficiency(
+    efficiency: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["NonDPGaussian1 (0.01", "0.5-GDP"]
+    options = ["--runs", "2", "--further-runs", "1", "--workers", "1", "--results", str(tmp_path)]
+    assert efficiency.main([*options, "--rows", *rows]) == 0
+    published, further = read(tmp_path / "efficiency.partial.csv")
+    assert (published["floor_pairs"], published["gonzalez2025_pairs"]) == ("16", "264")
+    assert (published["runs"], published["target_ratio"]) == ("2", "3")
+    assert math.isclose(
+        float(published["ratio_to_floor"]), float(published["mean_pairs"]) / 16, rel_tol=1e-4
+    )
+    assert (further["apt2026_pairs"], further["met"], further["standard_error"]) == ("198", "", "")
+    shown = capsys.readouterr().out
+    assert "NonDPGaussian1" in shown
+    assert "0.5-GDP" in shown
+    assert_whole(shown)
+
+
+def test_efficiency_has_every_published_row(efficiency: ModuleType) -> None:
+    rows = efficiency.published()
+    assert len(rows) == 11
+    assert {row.name: row.target for row in rows} == {
+        "NonDPGaussian1": 3.0,
+        "NonDPLaplace1": 3.0,
+        "NonDPGaussian2": 3.5,
+        "NonDPLaplace2": 3.5,
+    }
+    assert all(row.mechanism.epsilon == row.claim.epsilon for row in rows)
+    everything = [*rows, *efficiency.further()]
+    assert len({row.place for row in everything}) == len(everything)  # none shares its seeds
+
+
+def test_a_run_without_refutation_misses_the_target(efficiency: ModuleType) -> None:
+    violation = efficiency.published()[0]
+    outcomes = [efficiency.Outcome(refuted=refuted, pairs=20.0) for refuted in (True, True)]
+    assert efficiency.summary(violation, 0.05, outcomes).met is True
+    outcomes.append(efficiency.Outcome(refuted=False, pairs=20.0))
+    row = efficiency.summary(violation, 0.05, outcomes)
+    assert (row.met, row.share_refuted) == (False, 2 / 3)
+
+
+def test_the_floor_grows_with_the_evidence_asked_for(efficiency: ModuleType) -> None:
+    violation = efficiency.published()[0]
+    assert violation.floor(0.05) == 16.0
+    assert math.isclose(violation.floor(0.05**2), 32.0)
+
+
+def test_a_filter_without_a_row_is_refused(
+    efficiency: ModuleType, validity: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for script in (efficiency, validity):
+        with pytest.raises(SystemExit):
+            script.main(["--rows", "Nobody"])
+        assert "no row has any of ['Nobody']" in capsys.readouterr().err
+
+
+def test_validity(validity: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--audits", "2", "--workers", "1", "--results", str(tmp_path)]
+    assert validity.main([*options, "--rows", "RandomizedResponse", "--samples", "4000"]) == 0
+    (row,) = read(tmp_path / "validity.partial.csv")
+    assert (row["mechanism"], row["claim"], row["audits"]) == ("RandomizedResponse", "1-DP", "2")
+    assert int(row["fewest_pairs"]) >= 20
+    assert float(row["mean_samples"]) <= 4000
+    assert_whole(capsys.readouterr().out)
+
+
+def test_validity_fits_the_screen_with_its_longest_names(
+    validity: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = validity.Outcome(
+        refuted=True, wealth=99.125, largest_wealth=99.125, pairs=35, samples=4500
+    )
+    rows = [validity.summary(each, 0.05, [outcome] * 2000) for each in validity.honest_mechanisms()]
+    assert len({each.place for each in validity.honest_mechanisms()}) == len(rows) >= 7
+    validity.show("All", validity.COLUMNS, rows, validity.NOTES)
+    assert_whole(capsys.readouterr().out)
+
+
+def test_validity_says_when_it_searched_too_little(
+    validity: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--audits", "1", "--workers", "1", "--results", str(tmp_path)]
+    assert validity.main([*options, "--rows", "RandomizedResponse", "--samples", "300"]) == 1
+    assert re.search(r"tried only \d+ pairs?, not 20", capsys.readouterr().out)
+
+
+def test_validity_holds_within_three_standard_errors(validity: ModuleType) -> None:
+    honest = validity.honest_mechanisms()[0]
+
+    def summary(refuted: int, *, wealth: tuple[float, float]) -> tuple[bool, bool]:
+        outcomes = [
+            validity.Outcome(
+                refuted=place < refuted,
+                wealth=wealth[place % 2],
+                largest_wealth=20.0,
+                pairs=25,
+                samples=1,
+            )
+            for place in range(2000)
+        ]
+        row = validity.summary(honest, 0.05, outcomes)
+        return row.share_holds, row.wealth_holds
+
+    # 0.05 + 3 sqrt(0.05 * 0.95 / 2000) = 0.0646: 129 of 2000 are luck, 130 are not.
+    assert summary(129, wealth=(0.0, 2.0)) == (True, True)
+    assert summary(130, wealth=(0.0, 2.0)) == (False, True)
+    assert summary(0, wealth=(0.0, 2.3)) == (True, False)
+    assert summary(0, wealth=(1.0, 1.0)) == (True, True)
+
+
+def test_speed(speed: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert speed.main(["--draws", "4000", "--repeats", "1", "--results", str(tmp_path)]) == 0
+    (row,) = read(tmp_path / "speed.csv")
+    assert 0 < int(row["draws"]) <= int(row["samples"]) == 4000
+    assert float(row["ratio"]) > 1.0
+    assert 0.0 < float(row["imported_mib"]) <= float(row["peak_mib"])
+    shares = {part: float(row[f"{part}_share"]) for part in (*speed.PARTS, "rest")}
+    assert all(share > 0.0 for share in shares.values()), (
+        f"PARTS names a call that is gone: {shares}"
+    )
+    assert math.isclose(sum(shares.values()), 1.0, rel_tol=1e-3)
+    assert_whole(capsys.readouterr().out)
+
+
+def test_speed_stops_at_a_false_accusation(
+    speed: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dpaudit.mechanisms
+
+    dishonest = dpaudit.mechanisms.LaplaceCount(8.0)
+    monkeypatch.setattr(dpaudit.mechanisms, "LaplaceCount", lambda epsilon: dishonest)
+    with pytest.raises(RuntimeError, match="an honest mechanism was refuted"):
+        speed.audit_honest(2_000, 0)
+
+
+def test_workers_change_nothing(many_runs: ModuleType) -> None:
+    here = many_runs.run_all(math.sqrt, [4.0, 9.0, 16.0], workers=1, title="")
+    there = many_runs.run_all(math.sqrt, [4.0, 9.0, 16.0], workers=2, title="")
+    assert here == there
+    assert here.results == ((4.0, 2.0), (9.0, 3.0), (16.0, 4.0))
+
+
+def test_an_interrupt_keeps_what_is_done(many_runs: ModuleType) -> None:
+    def interrupted_at_three(task: int) -> int:
+        if task == 3:
+            raise KeyboardInterrupt
+        return -task
+
+    finished = many_runs.run_all(interrupted_at_three, [1, 2, 3, 4], workers=1, title="")
+    assert finished == many_runs.Finished(results=((1, -1), (2, -2)), interrupted=True)
+
+
+def test_an_interrupted_benchmark_leaves_the_old_results(
+    efficiency: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "efficiency.csv").write_text("whole", encoding="utf-8")
+    done: list[object] = []
+
+    def refute(task: object) -> object:
+        done.append(task)
+        if len(done) > 3:
+            raise KeyboardInterrupt
+        return efficiency.Outcome(refuted=True, pairs=20.0)
+
+    monkeypatch.setattr(efficiency, "refute", refute)
+    assert efficiency.main(["--runs", "2", "--workers", "1", "--results", str(tmp_path)]) == 130
+    assert (tmp_path / "efficiency.csv").read_text(encoding="utf-8") == "whole"
+    assert [row["runs"] for row in read(tmp_path / "efficiency.partial.csv")] == ["2", "1"]
+    assert_whole(capsys.readouterr().out)
+
+
+def test_seeds_differ_by_row_and_run_and_nothing_else(many_runs: ModuleType) -> None:
+    seeds = {many_runs.entropy(1, row, run) for row in range(20) for run in range(50)}
+    assert len(seeds) == 1000
+    assert many_runs.entropy(1, 3, 4) == many_runs.entropy(1, 3, 4)
