@@ -17,11 +17,20 @@ from dpaudit.returned import short
 def load_mechanism(text: str) -> Mechanism:
     """Find the mechanism named `pkg.module:function` or `path/to/file.py:function`.
 
+    >>> load_mechanism("dpaudit.mechanisms:LaplaceCount").name
+    'LaplaceCount'
+    """
+    return as_mechanism(load_callable(text))
+
+
+def load_callable(text: str) -> Any:
+    """Find a function by its name, whatever arguments it takes.
+
     Modules are looked for in the current folder too; the function may be dotted
     (`module:Class.method`), and a class is called with no arguments.
 
-    >>> load_mechanism("dpaudit.mechanisms:LaplaceCount").name
-    'LaplaceCount'
+    >>> load_callable("math:sqrt")(4.0)
+    2.0
     """
     place, _, attribute = text.rpartition(":")
     if not place or not attribute:
@@ -39,8 +48,7 @@ def load_mechanism(text: str) -> Mechanism:
         found = getattr(found, part)
     if not callable(found) and not isinstance(found, Mechanism):
         raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
-    made: Any = found() if inspect.isclass(found) else found
-    return as_mechanism(made)
+    return found() if inspect.isclass(found) else found
 
 
 def _module(name: str) -> ModuleType:

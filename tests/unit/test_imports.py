@@ -15,7 +15,17 @@ import dpaudit
 # without knowing who uses it. A new room gets its place here.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
-        {"_version", "claim_text", "claims", "domains", "outputs", "pair", "returned", "stats"}
+        {
+            "_version",
+            "claim_text",
+            "claims",
+            "domains",
+            "events",
+            "outputs",
+            "pair",
+            "returned",
+            "stats",
+        }
     ),
     frozenset({"bets", "health", "loading", "mechanism", "neighbours", "witness"}),
     frozenset({"testers", "finders"}),

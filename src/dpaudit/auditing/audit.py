@@ -168,7 +168,9 @@ def _check(
         raise TypeError(f"claim must be a claim such as dpaudit.PureDP(1.0), got {claim!r}.")
     if not (isinstance(alpha, float | int) and 0.0 < alpha < 1.0):
         raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. The default is 1e-6.")
-    if samples is not None and (isinstance(samples, bool) or samples != int(samples) or samples < 1):
+    if samples is not None and (
+        isinstance(samples, bool) or samples != int(samples) or samples < 1
+    ):
         raise ValueError(f"samples must be a whole number >= 1, got {samples!r}.")
     if seconds is not None and not (seconds > 0.0 and math.isfinite(seconds)):
         raise ValueError(f"seconds must be positive, got {seconds!r}. Leave it out for no limit.")

@@ -277,7 +277,7 @@ class Campaign:
 
     @property
     def lower_bound(self) -> float | None:
-        """The highest level refuted, together with all below it; None for a claim without levels."""
+        """The highest level refuted together with all below it; None for a claim without levels."""
         if math.isnan(self.book.levels[self.book.place]):
             return None
         settled = self.account.settled

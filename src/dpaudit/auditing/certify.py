@@ -1,8 +1,8 @@
 """From a refutation to an event in words, certified on fresh samples.
 
-The event is chosen on the samples that were bet on and some more; its probabilities are bounded on samples drawn
-afterwards, by exact binomial bounds (Clopper and Pearson 1934) that hold together with probability
-`1 - alpha`.
+The event is chosen on the samples that were bet on and some more; its probabilities are bounded on
+samples drawn afterwards, by exact binomial bounds (Clopper and Pearson 1934) that hold together
+with probability `1 - alpha`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def is_leaning(campaign: Campaign) -> bool:
 
 
 def forecast(campaign: Campaign, contender: Contender) -> int | None:
-    """About how many more draws would refute the claim, at the growth seen on the strongest pair."""
+    """About how many more draws would refute the claim, at the growth of the strongest pair."""
     rate = contender.record(campaign.book.place).growth
     missing = math.log(1.0 / campaign.alpha) - campaign.account.log_wealth
     return math.ceil(missing / rate) if rate > 0.0 and missing > 0.0 else None

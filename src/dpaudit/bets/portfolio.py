@@ -36,9 +36,7 @@ class Portfolio:
     def __init__(self, claim: Claim) -> None:
         levels = np.array(claim.tangents(_TANGENTS))  # type: ignore[attr-defined]
         self._epsilon, self._delta = levels[:, 0], levels[:, 1]
-        self._renyi = [
-            RenyiBets(order, epsilon) for order, epsilon in renyi_orders(claim)
-        ]
+        self._renyi = [RenyiBets(order, epsilon) for order, epsilon in renyi_orders(claim)]
         self._share: Floats | None = None
 
     def tune(self, log_odds: Floats, mass: Floats) -> None:

@@ -31,7 +31,7 @@ _SMALL_DELTA = 1e-4  # below it the price of the allowance is too small to cap b
 
 @dataclass(frozen=True, slots=True)
 class Tangents:
-    """Levels `(epsilon_k, delta_k)`, one bet each: `stake` is `a`, `cap` bounds the log-odds used."""
+    """Levels `(epsilon_k, delta_k)`, one bet each: `stake` is `a`, `cap` bounds the log-odds."""
 
     epsilon: Floats
     delta: Floats
@@ -72,10 +72,10 @@ class Tangents:
 def tune(log_odds: Floats, mass: Floats, epsilon: Floats, delta: Floats) -> Tangents:
     """Choose stake and cap of each level for guesses like these, weighed by `mass`.
 
-    The stake solves `dG/da = 0`, `G` the expected log-payoff, which is concave in `a`; it needs only
-    the mass and the mean guess on either side of the thresholds `log(a/b) +- epsilon`. It leans only
-    where that would have paid; otherwise `a = 1`. The cap
-    matters when `delta` is not small: then the best of a few is taken.
+    The stake solves `dG/da = 0`, `G` the expected log-payoff, which is concave in `a`; it needs
+    only the mass and the mean guess on either side of the thresholds `log(a/b) +- epsilon`. It
+    leans only where that would have paid; otherwise `a = 1`. The cap matters when `delta` is not
+    small: then the best of a few is taken.
     """
     order = np.argsort(log_odds, kind="stable")
     draws = mass.sum()
@@ -122,15 +122,13 @@ def _best_stake(ordered: Floats, weight: Floats, epsilon: Floats) -> Floats:
     return np.asarray(0.5 * (low + high))
 
 
-def coarse(
-    ordered: Floats, weight: Floats, *, groups: int = 64
-) -> tuple[Floats, Floats]:
+def coarse(ordered: Floats, weight: Floats, *, groups: int = 64) -> tuple[Floats, Floats]:
     """The ordered guesses in at most so many groups: enough to compare a few bets."""
     if len(ordered) <= groups:
         return ordered, weight
     low, high = ordered[0], ordered[-1] + 1e-12
     place = ((ordered - low) / (high - low) * groups).astype(np.intp).clip(0, groups - 1)
-    mass = np.bincount(place, weights=weight, minlength=groups)
+    mass = np.bincount(place, weights=weight, minlength=groups).astype(np.float64)
     sums = np.bincount(place, weights=weight * ordered, minlength=groups)
     full = mass > 0
     return sums[full] / mass[full], mass[full]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.cli.failures import Refusal
@@ -48,12 +46,14 @@ def read_claim(text: str) -> Claim:
 
 def read_mechanism(text: str, *, one_at_a_time: bool) -> Callable[..., object] | Mechanism:
     """The mechanism of TARGET; with `--one-at-a-time` a function that gives one output a call."""
-    from dpaudit.loading import load_mechanism
-    from dpaudit.mechanism import InvalidMechanism
+    from dpaudit import mechanism
+    from dpaudit.loading import load_callable, load_mechanism
 
     try:
-        return _one_at_a_time(text) if one_at_a_time else load_mechanism(text)
-    except InvalidMechanism as error:
+        if one_at_a_time:
+            return mechanism.one_at_a_time(load_callable(text))
+        return load_mechanism(text)
+    except mechanism.InvalidMechanism as error:
         hint = " (Here: --one-at-a-time.)" if "one_at_a_time" in str(error) else ""
         raise Refusal(f"{error}{hint}") from error
 
@@ -72,22 +72,6 @@ def read_neighbours(options: Neighbourhood) -> Relation:
         raise Refusal(f"{'--pair' if options.pairs else '--records'}: {error}") from error
     except InvalidRelation as error:
         raise Refusal(str(error)) from error
-
-
-def _one_at_a_time(text: str) -> Callable[..., object]:
-    from dpaudit import loading  # load_mechanism wants a function that takes a size
-    from dpaudit.mechanism import InvalidMechanism, one_at_a_time
-
-    place, _, attribute = text.rpartition(":")
-    if not place or not attribute:
-        loading.load_mechanism(text)  # says what is wrong
-    in_file = place.endswith(".py")
-    module = loading._module_in_file(Path(place)) if in_file else loading._module(place)
-    try:
-        found: Any = operator.attrgetter(attribute)(module)
-    except AttributeError as error:
-        raise InvalidMechanism(f"{error}.") from error
-    return one_at_a_time(found() if isinstance(found, type) else found)
 
 
 def _refuse_what_does_not_belong(options: Neighbourhood) -> None:

@@ -55,13 +55,17 @@ class Promise:
         excess = 1 - upper_bound(self.draws * (1 - p), self.draws, z) - self.delta
         promised = np.log(np.maximum(excess, 1e-300))
         promised -= np.log(upper_bound(self.draws * q, self.draws, z))
-        return np.where((excess > 0) & (promised > 0), promised, HOPELESS + self._excess(
-            p_hits, p_of, q_hits, q_of
-        ))
+        return np.where(
+            (excess > 0) & (promised > 0),
+            promised,
+            HOPELESS + self._excess(p_hits, p_of, q_hits, q_of),
+        )
 
     def _excess(self, p_hits: _Floats, p_of: float, q_hits: _Floats, q_of: float) -> _Floats:
-        """By how many standard errors training broke the claim: what tells better from worse
-        where no event can be certified."""
+        """By how many standard errors training broke the claim.
+
+        It tells better from worse where no event can be certified.
+        """
         claimed = math.exp(min(self.epsilon, 6.0))
         p, q = p_hits / max(p_of, 1.0), q_hits / max(q_of, 1.0)
         variance = (p_hits + 1.0) / max(p_of, 1.0) ** 2

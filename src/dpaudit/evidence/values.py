@@ -76,10 +76,10 @@ class Counterexample:
 class Evidence:
     """The wealth of the bets against the claim, as natural logarithms.
 
-    `trace` lists (samples so far, log-wealth); `peak` is the largest log-wealth ever reached, also
-    between two points of the trace. Under the claim the wealth is a supermartingale that starts at
-    1, so its last value is an e-value, and by Ville's inequality (1939) the inverse of its largest
-    value is a p-value, whenever the audit stopped.
+    `trace` lists (samples so far, log-wealth); `peak` is the largest log-wealth that was looked at,
+    also between two points of the trace. Under the claim the wealth is a supermartingale that
+    starts at 1, so its last value is an e-value, and by Ville's inequality (1939) the inverse of
+    its largest value is a p-value, whenever the audit stopped.
 
     >>> evidence = Evidence(trace=((100, 1.2), (200, 2.0)), log_wealth=2.0, peak=3.0)
     >>> print(round(evidence.e_value, 3), round(evidence.p_value, 3))

@@ -39,7 +39,7 @@ class Stake:
         gain = np.where(self._entered, log_wealth - self._at, 0.0)
         if self._fraction == 1.0:
             return np.asarray(gain)
-        return np.logaddexp(np.log1p(-self._fraction), np.log(self._fraction) + gain)
+        return np.asarray(np.logaddexp(np.log1p(-self._fraction), np.log(self._fraction) + gain))
 
     def wealth_needed(self, level: int, log_factor: float) -> float:
         """The pair's log-wealth at which its factor reaches `log_factor`; inf if it cannot."""

@@ -23,7 +23,10 @@ FIRST_BATCH = 8  # draws that are only learned from
 LARGEST_BATCH = 65_536
 # By how much the past grows before the experts learn again: (past below, growth).
 _STEPS = ((500, 0.08), (4_096, 0.12), (16_384, 0.2), (float("inf"), 0.3))
-_CHUNK, _STRETCH = 256, 16_384  # samples over which a crossing is ruled out, and looked for, at once
+_CHUNK, _STRETCH = (
+    256,
+    16_384,
+)  # samples over which a crossing is ruled out, and looked for, at once
 
 
 class PairBettor:

@@ -42,8 +42,13 @@ class Boosted:
         labels = np.repeat([1, 0], len(rows))
         weights = np.concatenate([sample.ones, sample.zeros])
         model = HistGradientBoostingClassifier(
-            max_iter=60, learning_rate=0.1, max_leaf_nodes=8, min_samples_leaf=20,
-            l2_regularization=5.0, early_stopping=False, random_state=0,
+            max_iter=60,
+            learning_rate=0.1,
+            max_leaf_nodes=8,
+            min_samples_leaf=20,
+            l2_regularization=5.0,
+            early_stopping=False,
+            random_state=0,
         )
         kept = weights > 0
         self._model = model.fit(features[kept], labels[kept], sample_weight=weights[kept])

@@ -28,9 +28,9 @@ class Codebook:
         # One cell for each word known so far, and one for every word still to come.
         self.rows = Table(
             numbers=np.concatenate([centres, np.zeros(self._codes + 1)])[:, None],
-            atoms=np.concatenate(
-                [np.full(len(centres), -1), np.arange(self._codes + 1)]
-            ).astype(np.int32)[:, None],
+            atoms=np.concatenate([np.full(len(centres), -1), np.arange(self._codes + 1)]).astype(
+                np.int32
+            )[:, None],
         )
         self._numbers = len(centres)
 

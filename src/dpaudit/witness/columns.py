@@ -112,9 +112,7 @@ def _column(rows: Table, weight: Floats, place: int) -> Column:
     return Column(place, words, repeated, numbers, below, median, scales)
 
 
-def _most_frequent_words(
-    codes: npt.NDArray[np.int32], weight: Floats
-) -> npt.NDArray[np.int32]:
+def _most_frequent_words(codes: npt.NDArray[np.int32], weight: Floats) -> npt.NDArray[np.int32]:
     counts = np.bincount(np.maximum(codes, -1) + 1, weights=weight)[1:]
     words = np.argsort(-counts, kind="stable")[:_WORDS]
     return np.sort(words[counts[words] >= 2]).astype(np.int32)
@@ -133,7 +131,7 @@ def _repeated(numbers: Floats, weight: Floats) -> Floats:
     totals = np.bincount(np.cumsum(new) - 1, weights=weight)
     total = totals.sum()
     if len(values) <= _WORDS and total >= 3 * len(values):
-        return values
+        return np.asarray(values)
     heavy = totals >= max(3.0, 0.01 * total, 8.0 * total / len(values))
     return np.asarray(values[heavy][np.argsort(-totals[heavy], kind="stable")[:_WORDS]])
 

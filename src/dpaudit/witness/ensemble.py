@@ -1,8 +1,8 @@
 """All experts as one: their guesses averaged by how well each has guessed so far.
 
-`c(x) = sum_k weight_k c_k(x)` with `weight_k` proportional to the likelihood that expert `k` gave to
-the past labels, each guessed before it was seen: Bayesian model averaging. A few parts in a thousand
-are always shared out anew, so that an expert that needs a long past can still take over.
+`c(x) = sum_k weight_k c_k(x)` with `weight_k` proportional to the likelihood that expert `k` gave
+to the past labels, each guessed before it was seen: Bayesian model averaging. One part in a
+thousand is always shared out anew, so that an expert that needs a long past can still take over.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dpaudit.outputs import Table
 from dpaudit.witness.bins import Atoms, Bins
 from dpaudit.witness.boosted import Boosted
 from dpaudit.witness.columns import Column, View, prepare
-from dpaudit.witness.features import cauchy, cosines, gaussian, laplace, normal_scores
+from dpaudit.witness.features import FeatureMap, cauchy, cosines, gaussian, laplace, normal_scores
 from dpaudit.witness.linear import LinearBank
 from dpaudit.witness.sample import Sample
 
@@ -67,7 +67,11 @@ def _bounded(guesses: list[Floats]) -> Floats:
 def _experts(columns: int) -> list[LinearBank | Bins | Atoms | Boosted]:
     """More columns, fewer and plainer models: what is learned of each column adds up."""
     even = np.ones(2)
-    shift_or_scale = [(laplace, even), (gaussian, even), (normal_scores, even)]
+    shift_or_scale: list[tuple[FeatureMap, Floats]] = [
+        (laplace, even),
+        (gaussian, even),
+        (normal_scores, even),
+    ]
     if columns == 1:
         shift_or_scale += [(cauchy(0.25), 3 * even), (cauchy(0.12), 3 * even)]
     elif columns > 16:
@@ -88,4 +92,4 @@ def _experts(columns: int) -> list[LinearBank | Bins | Atoms | Boosted]:
 def _prior(experts: list[LinearBank | Bins | Atoms | Boosted]) -> Floats:
     """Shift-or-scale models are twice as likely as any other single model."""
     weights = [2.0] * experts[0].count + [1.0] * sum(expert.count for expert in experts[1:])
-    return np.array(weights) / np.sum(weights)
+    return np.asarray(np.array(weights) / np.sum(weights))

@@ -65,8 +65,13 @@ def newton(
     """Posterior mode and covariance of each model: `features` is (models, rows, features).
 
     >>> features = np.ones((1, 2, 1))
-    >>> mode, _ = newton(features, np.array([30.0, 0.0]), np.array([0.0, 10.0]),
-    ...                  np.full((1, 1), 1e-9), np.zeros((1, 1)))
+    >>> mode, _ = newton(
+    ...     features,
+    ...     np.array([30.0, 0.0]),
+    ...     np.array([0.0, 10.0]),
+    ...     np.full((1, 1), 1e-9),
+    ...     np.zeros((1, 1)),
+    ... )
     >>> print(round(float(mode[0, 0]), 3))  # log(30 / 10)
     1.099
     """

@@ -50,13 +50,13 @@ class Sample:
     def ones(self) -> Floats:
         """How often each row was drawn from `data`."""
         self._settle()
-        return self._counts[1]
+        return np.asarray(self._counts[1])
 
     @property
     def zeros(self) -> Floats:
         """How often each row was drawn from `neighbour`."""
         self._settle()
-        return self._counts[0]
+        return np.asarray(self._counts[0])
 
     def add(self, table: Table, labels: Labels, index: Index | None = None) -> None:
         """Learn one more batch of labelled outputs; `index` is what `compress` gave, if known."""
@@ -110,9 +110,7 @@ class Sample:
 
     def _settle_vectors(self, table: Table, labels: Labels) -> None:
         if self._distinct:
-            keys, first, index = np.unique(
-                row_keys(table), return_index=True, return_inverse=True
-            )
+            keys, first, index = np.unique(row_keys(table), return_index=True, return_inverse=True)
             self._distinct = len(keys) <= _DISTINCT
         if self._distinct:
             # Distinct rows are few: keep one of each for every time it was seen, up to a window.

@@ -1,0 +1,154 @@
+"""What the bets on many pairs are worth together, by hand."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from dpaudit.testers.account import Account, Stake
+
+Floats = npt.NDArray[np.float64]
+
+
+def logs(*wealths: float) -> Floats:
+    return np.log(np.array(wealths, dtype=np.float64))
+
+
+def account(levels: int = 1, place: int = 0, alpha: float = 0.05) -> Account:
+    return Account(levels, place, alpha)
+
+
+# --- Stake: what one pair contributes
+
+
+def test_a_whole_stake_is_the_pairs_own_wealth() -> None:
+    stake = Stake(3, fraction=1.0, entry=0.0)
+    assert np.allclose(np.exp(stake.log_factor(logs(0.5, 1.0, 8.0))), [0.5, 1.0, 8.0])
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.5, 0.9])
+def test_a_fraction_of_the_wealth_takes_part(fraction: float) -> None:
+    stake = Stake(3, fraction=fraction, entry=0.0)
+    wealth = np.array([1e-300, 1.0, 20.0])
+    factor = np.exp(stake.log_factor(np.log(wealth)))
+    assert np.allclose(factor, 1.0 - fraction + fraction * wealth, rtol=1e-12)
+
+
+def test_until_it_has_earned_its_entry_a_pair_trades_on_paper() -> None:
+    stake = Stake(2, fraction=0.5, entry=math.log(4.0))
+    stake.admit(logs(3.9, 4.0))
+    # The first level is still on paper: whatever happens there, the factor is 1.
+    assert np.allclose(np.exp(stake.log_factor(logs(1e-9, 4.0))), [1.0, 1.0])
+    assert np.allclose(np.exp(stake.log_factor(logs(1e9, 8.0))), [1.0, 1.5])  # 1/2 + 1/2 * 8/4
+
+
+def test_what_was_earned_on_paper_is_not_paid_out() -> None:
+    stake = Stake(1, fraction=1.0, entry=1.0)
+    stake.admit(np.array([5.0]))
+    assert stake.log_factor(np.array([5.0]))[0] == 0.0
+    stake.admit(np.array([9.0]))  # a pair enters once: where it entered stays
+    assert stake.log_factor(np.array([9.0]))[0] == pytest.approx(4.0)
+
+
+def test_admitting_changes_no_factor_at_that_moment() -> None:
+    """Else wealth would appear or vanish between two batches."""
+    rng = np.random.default_rng(3)
+    for fraction in (0.3, 1.0):
+        stake = Stake(50, fraction=fraction, entry=1.0)
+        for _ in range(20):
+            wealth = rng.normal(scale=2.0, size=50)
+            before = stake.log_factor(wealth)
+            stake.admit(wealth)
+            assert np.allclose(stake.log_factor(wealth), before, atol=1e-12)
+
+
+@pytest.mark.parametrize("fraction", [0.05, 0.5, 1.0])
+@pytest.mark.parametrize("target", [-0.02, 0.0, 0.7, 3.0, 14.0, 600.0])
+def test_the_wealth_needed_gives_the_factor_wanted(fraction: float, target: float) -> None:
+    stake = Stake(1, fraction=fraction, entry=0.5)
+    stake.admit(np.array([2.0]))
+    needed = stake.wealth_needed(0, target)
+    assert stake.log_factor(np.array([needed]))[0] == pytest.approx(target, abs=1e-9)
+
+
+def test_a_factor_that_cannot_be_reached_needs_infinite_wealth() -> None:
+    assert Stake(1, fraction=0.5, entry=1.0).wealth_needed(0, 0.1) == math.inf  # not entered
+    half = Stake(1, fraction=0.5, entry=0.0)
+    assert half.wealth_needed(0, math.log(0.4)) == -math.inf  # it has it anyway
+
+
+# --- Account: the product over the pairs
+
+
+def test_the_wealth_is_the_product_of_the_factors() -> None:
+    ours = account(levels=2, place=1)
+    ours.update(0, logs(2.0, 3.0), crossed=False)
+    ours.update(1, logs(5.0, 0.5), crossed=False)
+    assert math.exp(ours.log_wealth) == pytest.approx(1.5)
+    ours.update(0, logs(1.0, 4.0), crossed=False)  # a pair's new factor replaces its old one
+    assert math.exp(ours.log_wealth) == pytest.approx(2.0)
+    assert math.exp(ours.claim_peak) == pytest.approx(3.0)
+    ours.update(1, logs(1.0, 0.1), crossed=False)
+    assert math.exp(ours.claim_peak) == pytest.approx(3.0)  # what was reached stays reached
+
+
+def test_the_target_is_where_the_product_reaches_the_goal() -> None:
+    ours = account(alpha=0.01)
+    ours.update(0, logs(4.0), crossed=False)
+    stake = Stake(1, fraction=0.5, entry=0.0)
+    target = ours.target(1, stake)
+    assert math.exp(target) == pytest.approx(2 * 25.0 - 1.0)  # 4 * (1/2 + 1/2 w) = 100
+    ours.update(1, stake.log_factor(np.array([target - 1e-6])), crossed=False)
+    assert not ours.refuted
+    ours.update(1, stake.log_factor(np.array([target + 1e-6])), crossed=False)
+    assert ours.refuted
+
+
+def test_a_pair_on_paper_cannot_refute() -> None:
+    ours, stake = account(), Stake(1, fraction=0.5, entry=2.0)
+    assert ours.target(0, stake) == math.inf
+
+
+def test_a_crossing_inside_a_batch_counts_even_if_the_wealth_fell_after_it() -> None:
+    ours = account(alpha=0.05)
+    ours.update(0, logs(19.0), crossed=True)
+    assert ours.refuted
+    assert math.exp(-ours.claim_peak) <= 0.05 * (1 + 1e-12)
+
+
+def test_only_an_unbroken_run_of_levels_is_settled() -> None:
+    ours = account(levels=4, place=1, alpha=0.1)
+    ours.update(0, logs(20.0, 1.0, 20.0, 1.0), crossed=False)
+    assert (ours.settled, ours.refuted) == (1, False)  # the third level waits for the second
+    ours.update(0, logs(0.1, 20.0, 0.1, 1.0), crossed=False)  # levels keep their peaks
+    assert (ours.settled, ours.refuted) == (3, True)
+    ours.update(0, logs(1.0, 1.0, 1.0, 10.0), crossed=False)
+    assert ours.settled == 4
+
+
+def test_nothing_is_settled_at_the_start() -> None:
+    ours = account(levels=3, place=2)
+    assert (ours.settled, ours.refuted, ours.log_wealth, ours.claim_peak) == (0, False, 0.0, 0.0)
+
+
+def test_settled_never_goes_down() -> None:
+    rng, ours, settled = np.random.default_rng(4), account(levels=6, place=3, alpha=0.2), 0
+    for _ in range(200):
+        falling = np.sort(rng.normal(scale=2.0, size=6))[::-1]
+        ours.update(int(rng.integers(5)), falling, crossed=False)
+        assert ours.settled >= settled
+        settled = ours.settled
+    assert settled > 0
+
+
+@pytest.mark.parametrize("fraction", [0.02, 0.5])
+def test_fifty_dead_pairs_lose_at_most_their_fractions(fraction: float) -> None:
+    ours, entered = account(), 0
+    for pair in range(50):
+        stake = Stake(1, fraction=fraction, entry=2.0)
+        lucky = pair % 10 == 0  # these earn their entry by chance and then lose all
+        stake.admit(np.array([2.5 if lucky else 1.9]))
+        ours.update(pair, stake.log_factor(np.array([-1e9])), crossed=False)
+        entered += lucky
+    assert ours.log_wealth == pytest.approx(entered * math.log1p(-fraction))
