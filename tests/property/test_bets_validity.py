@@ -6,6 +6,7 @@ over the processing, so the extremal pair with arbitrary guesses stands for all 
 claims there is no such pair: there any pair is taken, and the claim that it keeps exactly.
 """
 
+import itertools
 import math
 from typing import Any
 
@@ -315,7 +316,7 @@ def narrow_cells(data: Any, neighbour: Any) -> tuple[Floats, Sides]:
     """True log-odds and probabilities of both sides in thousands of narrow cells."""
     scale = max(data.std(), neighbour.std())
     knots = [-35.0 * scale, 0.0, 0.5, 1.0, 35.0 * scale]
-    edges = np.unique([np.linspace(*ends, 10_001) for ends in zip(knots, knots[1:], strict=False)])
+    edges = np.unique([np.linspace(*ends, 10_001) for ends in itertools.pairwise(knots)])
     both = []
     for side in (data, neighbour):
         below, beyond = side.cdf(edges), side.sf(edges)

@@ -1,4 +1,4 @@
-"""Experts that guess labels: what they remember, what they count, what they find, what they survive."""
+"""Experts that guess labels: what they remember, count and find, and what they survive."""
 
 import math
 from typing import Any

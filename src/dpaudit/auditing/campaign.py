@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 
 import numpy as np
+import numpy.typing as npt
 
 from dpaudit.auditing.budget import Budget
 from dpaudit.bets.book import Book, book_for
@@ -22,11 +23,12 @@ from dpaudit.health import FrozenSeedCheck
 from dpaudit.mechanism import Batch, HealthWarning, Mechanism, draw_labelled
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder
+from dpaudit.returned import Outputs
 from dpaudit.testers.account import Account, Stake
 from dpaudit.testers.bettor import PairBettor
 
 _LOOKS = 200  # about how many pairs get a first look out of the whole budget
-_FIRST_FRACTION, _FRACTION = 0.5, 0.35  # of the wealth, for the first and later pairs of a search
+_FIRST_FRACTION, _FRACTION = 0.4, 0.3  # of the wealth, for the first and later pairs of a search
 _ENTRY = 3.0  # nats that a later pair must earn on paper before it is staked on
 _REMEMBERED = 32  # pairs whose experts are kept; the others stay in the record only
 _EARNING = 1.0  # nats: a pair with as much on paper is pressed as long as it gains
@@ -93,9 +95,8 @@ class Campaign:
         self.warnings: list[str] = []
         self._records: dict[int, PairRecord] = {}
         self._finder = finder
-        self._first = finder.ask()
-        self._second = finder.ask() if self._first is not None else None
-        self._alone = self._second is None
+        self._alone = isinstance(finder, Sized) and len(finder) == 1
+        self._exhausted = False
         self._look = min(max((budget.samples - budget.reserve) // _LOOKS, 64), 1_500)
         self._explored = self._pressed = 0
         self._batches = 0
@@ -182,30 +183,24 @@ class Campaign:
 
     def _meet(self) -> Contender | None:
         """The next pair of the finder, ready to be bet on; None if it has no more."""
-        if self._first is not None:
-            pair, self._first = self._first, None
-        elif self._second is not None:
-            pair, self._second = self._second, None
-        elif self._alone:
+        pair = None if self._exhausted else self._finder.ask()
+        if pair is None:
+            self._exhausted = True
             return None
-        else:
-            asked = self._finder.ask()
-            if asked is None:
-                self._alone = True
-                return None
-            pair = asked
         number = len(self._records)
-        if self._alone and number == 0:
-            stake = Stake(len(self.book.levels), fraction=1.0, entry=0.0)
-        elif number == 0:
-            stake = Stake(len(self.book.levels), fraction=_FIRST_FRACTION, entry=0.0)
-        else:
-            entry = min(_ENTRY, 1.0 + math.log(number))
-            stake = Stake(len(self.book.levels), fraction=_FRACTION, entry=entry)
         bettor = PairBettor(book_for(self.claim), self.encoder)
-        contender = Contender(number, pair, bettor, stake)
+        contender = Contender(number, pair, bettor, self._stake(number))
         self.contenders.append(contender)
         return contender
+
+    def _stake(self, number: int) -> Stake:
+        """All the wealth for the only pair; less, and later, the more pairs were met before."""
+        levels = len(self.book.levels)
+        if self._alone:
+            return Stake(levels, fraction=1.0, entry=0.0)
+        if number == 0:
+            return Stake(levels, fraction=_FIRST_FRACTION, entry=0.0)
+        return Stake(levels, fraction=_FRACTION, entry=min(_ENTRY, 1.0 + math.log(number)))
 
     def _most_promising(self, among: list[Contender]) -> Contender | None:
         """The best score; among those close to it, the one with the fewest draws."""
@@ -218,10 +213,12 @@ class Campaign:
     def _give(self, contender: Contender, wanted: int) -> int:
         """Give a pair its draws, batch by batch; the number of draws made."""
         before, made = contender.log_wealth(self.book.place), 0
-        patience = 1.0 if self._alone or before >= _EARNING else _PATIENCE
+        patience = 1.0 if self._alone or self._exhausted or before >= _EARNING else _PATIENCE
         while made < wanted:
-            batch = contender.bettor.next_batch(patience=patience)
-            size = self.budget.allows(batch if self._alone else min(batch, wanted - made))
+            batch, left = contender.bettor.next_batch(patience=patience), wanted - made
+            if not self._alone and left < 1.5 * batch:
+                batch = left  # no crumbs: a batch costs a refit, however small
+            size = self.budget.allows(batch)
             if size == 0:
                 break
             made += size
@@ -251,9 +248,9 @@ class Campaign:
 
     def _draw(self, contender: Contender, size: int, seed: np.random.SeedSequence) -> Batch:
         batch = draw_labelled(self.mechanism, contender.pair, size, seed)
-        if contender.bettor.draws < _HEALTH_DRAWS and isinstance(batch.outputs, np.ndarray):
-            self._health.see(f"{contender.number} data", batch.outputs[batch.labels])
-            self._health.see(f"{contender.number} neighbour", batch.outputs[~batch.labels])
+        if contender.bettor.draws < _HEALTH_DRAWS:
+            for side, chosen in (("data", batch.labels), ("neighbour", ~batch.labels)):
+                self._health.see(f"{contender.number} {side}", _taken(batch.outputs, chosen))
         return batch
 
     def _note(self, samples: int, contender: Contender) -> None:
@@ -293,3 +290,9 @@ class Campaign:
                     key=lambda one: (one.score(self.book), one.log_wealth(place), -one.number),
                 )
             )
+
+
+def _taken(outputs: Outputs, chosen: npt.NDArray[np.bool_]) -> Outputs:
+    if isinstance(outputs, list):
+        return [output for output, taken in zip(outputs, chosen, strict=True) if taken]
+    return outputs[chosen]

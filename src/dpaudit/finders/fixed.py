@@ -17,10 +17,17 @@ class FixedFinder:
     """
 
     def __init__(self, relation: Relation, rng: np.random.Generator) -> None:
-        self._pairs = relation.edge_pairs()
+        self._pairs = list(relation.edge_pairs())
+        self._next = 0
+
+    def __len__(self) -> int:
+        """How many pairs there are in all."""
+        return len(self._pairs)
 
     def ask(self) -> Pair | None:
-        return next(self._pairs, None)
+        """The next pair; None after the last."""
+        self._next += 1
+        return self._pairs[self._next - 1] if self._next <= len(self._pairs) else None
 
     def tell(self, pair: Pair, score: float) -> None:
         """Nothing is learned: the pairs and their order are given."""

@@ -52,8 +52,9 @@ class PairBettor:
     def next_batch(self, *, patience: float) -> int:
         """Draws until the experts learn again: more patience, rarer and larger."""
         size = self.draws
-        if size < FIRST_BATCH:
-            return FIRST_BATCH - size
+        first = FIRST_BATCH if patience <= 1.0 else 2 * FIRST_BATCH
+        if size < first:
+            return first - size
         step = next(step for below, step in _STEPS if size < below)
         most = 1.0 if size < _STEPS[0][0] else 0.5
         return min(max(1, int(size * min(patience * step, most))), LARGEST_BATCH)
