@@ -45,11 +45,11 @@ class ColumnEvents:
         self._frequent = self._frequent_runs(weights)
         codes = None if table.atoms is None else table.atoms[:, column]
         self._atoms = np.flatnonzero(codes >= 0) if codes is not None else np.zeros(0, np.intp)
-        self._words, self._word_of = (
-            np.unique(codes[self._atoms], return_inverse=True)
-            if codes is not None
-            else (np.zeros(0, np.int32), np.zeros(0, np.intp))
-        )
+        self._words, self._word_of = np.zeros(0, np.int32), np.zeros(0, np.intp)
+        if codes is not None:
+            words, word_of = np.unique(codes[self._atoms], return_inverse=True)
+            # MISSING last: of equally strong events, what an output is says more than what it lacks
+            self._words, self._word_of = words[::-1], len(words) - 1 - word_of
         self._kinds = self._laid_out()
 
     def hits(self, weights: _Floats) -> _Floats:

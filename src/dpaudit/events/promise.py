@@ -55,17 +55,13 @@ class Promise:
         excess = 1 - upper_bound(self.draws * (1 - p), self.draws, z) - self.delta
         promised = np.log(np.maximum(excess, 1e-300))
         promised -= np.log(upper_bound(self.draws * q, self.draws, z))
-        return np.where(
-            (excess > 0) & (promised > 0),
-            promised,
-            HOPELESS + self._excess(p_hits, p_of, q_hits, q_of),
-        )
+        # Where nothing can be certified, how far training broke the claim tells better from worse.
+        broken = self._excess(p_hits, p_of, q_hits, q_of)
+        uncertain = np.where(excess > 0, HOPELESS, 2 * HOPELESS) + broken
+        return np.where((excess > 0) & (promised > 0), promised, uncertain)
 
     def _excess(self, p_hits: _Floats, p_of: float, q_hits: _Floats, q_of: float) -> _Floats:
-        """By how many standard errors training broke the claim.
-
-        It tells better from worse where no event can be certified.
-        """
+        """By how many standard errors training broke the claim."""
         claimed = math.exp(min(self.epsilon, 6.0))
         p, q = p_hits / max(p_of, 1.0), q_hits / max(q_of, 1.0)
         variance = (p_hits + 1.0) / max(p_of, 1.0) ** 2
