@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 # Which calls of which function are a part of the work; what is in none of them is the rest.
 PARTS: dict[str, dict[str, tuple[str, ...]]] = {
-    "draw": {"Campaign._play": ("Campaign.watched",)},
+    "draw": {"Campaign._play": ("Campaign.draw",)},
     "encode": {"Campaign._play": ("Encoder.encode",)},
     "guess": {"PairBettor.play": ("Sample.compress", "Ensemble.guesses", "Ensemble.average")},
     "bet": {"PairBettor.play": ("TangentBook.log_payoffs", "PairBettor._crossing")},

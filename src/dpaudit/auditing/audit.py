@@ -152,9 +152,13 @@ def _entropy(rng: np.random.Generator | int | None) -> int:
         return fresh
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**63))
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+    if not (_is_whole(rng) and rng >= 0):
         raise ValueError(f"rng must be a Generator, a whole number >= 0 or None, got {rng!r}.")
     return int(rng)
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
 def _child(entropy: int, key: int) -> np.random.SeedSequence:
@@ -168,9 +172,7 @@ def _check(
         raise TypeError(f"claim must be a claim such as dpaudit.PureDP(1.0), got {claim!r}.")
     if not (isinstance(alpha, float | int) and 0.0 < alpha < 1.0):
         raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. The default is 1e-6.")
-    if samples is not None and (
-        isinstance(samples, bool) or samples != int(samples) or samples < 1
-    ):
+    if samples is not None and not (_is_whole(samples) and samples >= 1):
         raise ValueError(f"samples must be a whole number >= 1, got {samples!r}.")
     if seconds is not None and not (seconds > 0.0 and math.isfinite(seconds)):
         raise ValueError(f"seconds must be positive, got {seconds!r}. Leave it out for no limit.")

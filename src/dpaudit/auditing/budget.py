@@ -6,6 +6,7 @@ import math
 import time
 
 DEFAULT_SAMPLES = 300_000
+_FOR_SEARCH = 0.75  # of the seconds; the rest is for certifying
 
 
 class Budget:
@@ -23,20 +24,16 @@ class Budget:
         """Seconds since the audit began."""
         return time.perf_counter() - self._start
 
-    @property
-    def timely(self) -> bool:
-        """Whether there is time left."""
-        return self.elapsed < self._seconds
+    def allows(self, wanted: int) -> int:
+        """How many of the wanted draws the search may make now; 0 when its budget is used up."""
+        left = self.samples - self.spent - self.reserve
+        return self.timely(min(wanted, left), by=_FOR_SEARCH)
 
-    def allows(self, wanted: int, *, from_reserve: bool = False) -> int:
-        """How many of the wanted draws may be made now; 0 when the budget is used up.
-
-        With a limit in seconds a batch is also kept to what the time left holds, at the speed seen
-        so far.
-        """
-        left = self.samples - self.spent - (0 if from_reserve else self.reserve)
-        allowed = min(wanted, left)
-        if self._seconds < math.inf and self.spent:
-            left_seconds = self._seconds - self.elapsed
-            allowed = min(allowed, math.ceil(left_seconds * self.spent / self.elapsed))
-        return max(allowed, 0) if self.timely else 0
+    def timely(self, wanted: int, *, by: float) -> int:
+        """How many draws fit into the time up to a share of the limit, at the speed seen so far."""
+        elapsed, limit = self.elapsed, by * self._seconds
+        if elapsed >= limit:
+            return 0
+        if self.spent and limit < math.inf:
+            wanted = min(wanted, math.ceil((limit - elapsed) * self.spent / elapsed))
+        return max(wanted, 0)

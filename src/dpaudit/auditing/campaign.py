@@ -36,7 +36,7 @@ _CLOSE = 0.9  # a pair scoring so much of the best one is as promising
 _PATIENCE = 12.0  # how much rarer experts learn on a pair that has shown nothing yet
 _HISTORY = 2_000
 _TRACE = 1_000
-_HEALTH_DRAWS = 5_000  # of a pair, looked at for a frozen seed
+_HEALTH_DRAWS = 2_048  # of a batch, looked at for a frozen seed
 _PROGRESS_SECONDS = 0.1
 
 
@@ -146,11 +146,14 @@ class Campaign:
         """One child of the audit's seed, by its key."""
         return np.random.SeedSequence(self.entropy, spawn_key=key)
 
-    def watched(self, draw: Callable[[], Batch]) -> Batch:
-        """Draw, and note what the health checks have to say."""
+    def draw(self, contender: Contender, size: int, seed: np.random.SeedSequence) -> Batch:
+        """Draw labelled outputs of a pair, and note what the health checks have to say."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", HealthWarning)
-            batch = draw()
+            batch = draw_labelled(self.mechanism, contender.pair, size, seed)
+            for side, chosen in (("data", batch.labels), ("neighbour", ~batch.labels)):
+                self._health.see(f"{contender.number} {side}", _first(batch.outputs, chosen))
+        self.budget.spent += size
         for warning in caught:
             text = str(warning.message)
             if not issubclass(warning.category, HealthWarning):
@@ -234,9 +237,8 @@ class Campaign:
         """One batch: draw, bet, learn, settle. Whether the claim's target was reached in it."""
         seed = self.seed(0, self._batches)
         self._batches += 1
-        batch = self.watched(lambda: self._draw(contender, size, seed))
-        table, before = self.encoder.encode(batch.outputs), self.budget.spent
-        self.budget.spent += size
+        before, batch = self.budget.spent, self.draw(contender, size, seed)
+        table = self.encoder.encode(batch.outputs)
         target = self.account.target(contender.number, contender.stake)
         contender.bettor.settled = self.account.settled
         crossing = contender.bettor.play(table, batch.labels, target=target)
@@ -245,13 +247,6 @@ class Campaign:
         contender.stake.admit(contender.bettor.log_wealth)
         self._note(before + (size if crossing is None else crossing), contender)
         return crossing is not None
-
-    def _draw(self, contender: Contender, size: int, seed: np.random.SeedSequence) -> Batch:
-        batch = draw_labelled(self.mechanism, contender.pair, size, seed)
-        if contender.bettor.draws < _HEALTH_DRAWS:
-            for side, chosen in (("data", batch.labels), ("neighbour", ~batch.labels)):
-                self._health.see(f"{contender.number} {side}", _taken(batch.outputs, chosen))
-        return batch
 
     def _note(self, samples: int, contender: Contender) -> None:
         self._trace.append((samples, self.account.log_wealth))
@@ -292,7 +287,9 @@ class Campaign:
             )
 
 
-def _taken(outputs: Outputs, chosen: npt.NDArray[np.bool_]) -> Outputs:
+def _first(outputs: Outputs, chosen: npt.NDArray[np.bool_]) -> Outputs:
+    """The first of the chosen outputs, enough to see whether a seed is frozen."""
+    outputs, chosen = outputs[:_HEALTH_DRAWS], chosen[:_HEALTH_DRAWS]
     if isinstance(outputs, list):
         return [output for output, taken in zip(outputs, chosen, strict=True) if taken]
     return outputs[chosen]

@@ -14,17 +14,18 @@ from dpaudit.auditing.campaign import Campaign, Contender
 from dpaudit.claims import ApproxDP, PureDP
 from dpaudit.events import Event, strongest_event
 from dpaudit.evidence import Counterexample, Tally
-from dpaudit.mechanism import draw_labelled, draw_side
+from dpaudit.mechanism import draw_side
 from dpaudit.stats.binomial import epsilon_from_event, proportion_lower, proportion_upper
 
 _MOST = 80_000  # draws, both sides together
 _FOR_CHOOSING = 0.4  # of them, to choose the event by: a refutation can come too early to tell
 _AT_ONCE = 8_192
+_TIME_FOR_CHOOSING, _TIME_FOR_SIDES = 0.83, (0.92, 1.0)  # shares of the seconds, if limited
 _LEVELS = 16
 
 
 def certify(campaign: Campaign, contender: Contender) -> Counterexample | None:
-    """Put the strongest event into words and certify it; None if no draws are left for it."""
+    """Put the strongest event into words and certify it; None if nothing is left for it."""
     left = min(_MOST, campaign.budget.samples - campaign.budget.spent)
     _learn_more(campaign, contender, int(left * _FOR_CHOOSING))
     sample, each = contender.bettor.sample, int(left * (1.0 - _FOR_CHOOSING)) // 2
@@ -42,6 +43,8 @@ def certify(campaign: Campaign, contender: Contender) -> Counterexample | None:
     )
     data = _tally(campaign, contender.pair.data, event, each, 0)
     neighbour = _tally(campaign, contender.pair.neighbour, event, each, 1)
+    if data is None or neighbour is None:
+        return None
     likely, unlikely = (data, neighbour) if from_data else (neighbour, data)
     return Counterexample(
         pair=contender.pair,
@@ -58,13 +61,11 @@ def certify(campaign: Campaign, contender: Contender) -> Counterexample | None:
 
 def _learn_more(campaign: Campaign, contender: Contender, draws: int) -> None:
     """Draw more outputs of the pair to choose the event by; they are not bet on."""
-    made = 0
-    while made < draws and campaign.budget.timely:
-        size = min(_AT_ONCE, draws - made)
-        batch = draw_labelled(campaign.mechanism, contender.pair, size, campaign.seed(3, made))
+    made, most = 0, max(min(_AT_ONCE, -(-draws // 2)), 1)
+    while size := campaign.budget.timely(min(most, draws - made), by=_TIME_FOR_CHOOSING):
+        batch = campaign.draw(contender, size, campaign.seed(3, made))
         contender.bettor.learn(campaign.encoder.encode(batch.outputs), batch.labels)
         made += size
-        campaign.budget.spent += size
 
 
 def _level(campaign: Campaign, contender: Contender) -> tuple[float, float]:
@@ -92,16 +93,16 @@ def _level(campaign: Campaign, contender: Contender) -> tuple[float, float]:
     return max(claim.tangents(_LEVELS), key=excess)  # type: ignore[attr-defined,no-any-return]
 
 
-def _tally(campaign: Campaign, data: Any, event: Event, draws: int, side: int) -> Tally:
-    """Count the event on fresh draws of one side, within the time there is."""
+def _tally(campaign: Campaign, data: Any, event: Event, draws: int, side: int) -> Tally | None:
+    """Count the event on fresh draws of one side; None if there is no time for any."""
     hits = made = 0
-    while made < draws and (made == 0 or campaign.budget.timely):
-        size = min(_AT_ONCE, draws - made)
-        seed = campaign.seed(1, side, made)
-        outputs = draw_side(campaign.mechanism, data, size, seed)
+    while size := campaign.budget.timely(min(_AT_ONCE, draws - made), by=_TIME_FOR_SIDES[side]):
+        outputs = draw_side(campaign.mechanism, data, size, campaign.seed(1, side, made))
         hits += int(event.holds(campaign.encoder.encode(outputs)).sum())
         made += size
         campaign.budget.spent += size
+    if made == 0:
+        return None
     # Four bounds are shown, two on each side: a quarter of alpha for each.
     alpha = campaign.alpha / 4
     return Tally(

@@ -57,7 +57,9 @@ class RenyiBets:
         clipped = np.clip(log_odds[None, :], -self._clips[:, None], self._clips[:, None])
         # g^(1/k) = (p/q)^order; under Q a guess has mass 2 (1 - c).
         weight = 2.0 * mass * expit(-log_odds) / mass.sum()
-        self._log_t = np.log(np.maximum(np.exp(self._order * clipped) @ weight, 1e-300))
+        height = self._order * self._clips  # taken out of the sum, so that no order overflows
+        scaled = np.exp(self._order * clipped - height[:, None]) @ weight
+        self._log_t = height + np.log(np.maximum(scaled, 1e-300))
 
     def payoffs(self, log_odds: Floats) -> tuple[Floats, Floats]:
         """`S` on the likelier side and on the other: shape (clips, guesses)."""

@@ -42,13 +42,14 @@ class Tangents:
         """`log S_P` and `log S_Q`: one more axis than `log_odds`, the levels, before its last."""
         shrink = np.exp(-self.epsilon)[:, None]
         cap = self.cap[:, None]
-        guess = expit(np.clip(log_odds[..., None, :], -cap, cap))
+        clipped = np.clip(log_odds[..., None, :], -cap, cap)
+        one, zero = expit(clipped), expit(-clipped)
         a, b = self._stakes(shrink)
-        v = np.maximum(guess * (a + b * shrink) - a, 0.0)
-        w = np.maximum((1.0 - guess) * (b + a * shrink) - b, 0.0)
+        v = np.maximum(one * (a + b * shrink) - a, 0.0)
+        w = np.maximum(zero * (b + a * shrink) - b, 0.0)
         grow = 1.0 / np.maximum(shrink, 1e-300)
-        up = np.where(w > 0.0, guess * (a + b * grow), a + v)
-        down = np.where(v > 0.0, (1.0 - guess) * (b + a * grow), b + w)
+        up = np.where(w > 0.0, one * (a + b * grow), a + v)
+        down = np.where(v > 0.0, zero * (b + a * grow), b + w)
         return np.log(up), np.log(down)
 
     def at(self, levels: npt.NDArray[np.intp]) -> Tangents:

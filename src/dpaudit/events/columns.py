@@ -14,7 +14,7 @@ from dpaudit.events.kinds import (
     Outside,
     reals,
 )
-from dpaudit.outputs import Table
+from dpaudit.outputs import MISSING, Table
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -49,7 +49,11 @@ class ColumnEvents:
         if codes is not None:
             words, word_of = np.unique(codes[self._atoms], return_inverse=True)
             # MISSING last: of equally strong events, what an output is says more than what it lacks
-            self._words, self._word_of = words[::-1], len(words) - 1 - word_of
+            first = int(len(words) > 0 and words[0] == MISSING)
+            self._words, self._word_of = (
+                np.roll(words, -first),
+                (word_of - first) % max(len(words), 1),
+            )
         self._kinds = self._laid_out()
 
     def hits(self, weights: _Floats) -> _Floats:
