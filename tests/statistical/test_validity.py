@@ -1,7 +1,7 @@
 """The promise: a mechanism exactly on its claim is refuted with probability at most alpha.
 
-Null: every audit refutes with probability at most alpha = 0.1, independently. Of 120 audits more
-than `binom.isf(1e-7, 120, 0.1)` then refute with probability below 1e-7. Seeds are fixed.
+Null: every audit refutes with probability at most alpha = 0.1, independently. Of 60 audits more
+than `binom.isf(1e-7, 60, 0.1)` then refute with probability below 1e-7. Seeds are fixed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dpaudit.mechanisms import (
 )
 from dpaudit.neighbours import add_or_remove_one, as_finder, pairs
 
-AUDITS, ALPHA = 120, 0.1
+AUDITS, ALPHA = 60, 0.1
 RECORDS = add_or_remove_one(dpaudit.floats(0, 1), max_records=3)
 BITS = pairs([([0], [1]), ([1], [0])] * 4)
 ONE_RECORD = pairs([([1.0], [])])

@@ -23,6 +23,7 @@ FIRST_BATCH = 8  # draws that are only learned from
 LARGEST_BATCH = 65_536
 # By how much the past grows before the experts learn again: (past below, growth).
 _STEPS = ((500, 0.08), (4_096, 0.12), (16_384, 0.2), (float("inf"), 0.3))
+_PLATEAU = 0.35  # the share of the average and of the coarse bins in the ladder's wealth
 _CHUNK, _STRETCH = (
     256,
     16_384,
@@ -38,7 +39,7 @@ class PairBettor:
         self._ensemble: Ensemble | None = None
         self._columns = 0
         self._refit_at = FIRST_BATCH
-        self._log_share = np.zeros(1)  # of each hand in the wealth
+        self._log_share = np.zeros((1, len(book.levels)))  # of each hand in the wealth
         self._hands = np.zeros((1, len(book.levels)))  # the log-wealth of each hand at each level
         self.log_wealth = np.zeros(len(book.levels))  # at each level: the mean over the hands
         self.sample = Sample()
@@ -80,7 +81,7 @@ class PairBettor:
         ones = np.bincount(index[labels], minlength=len(rows)).astype(np.float64)
         zeros = np.bincount(index[~labels], minlength=len(rows)).astype(np.float64)
         self._hands[:, self._book.active] += up @ ones + down @ zeros
-        self.log_wealth = np.logaddexp.reduce(self._log_share[:, None] + self._hands, axis=0)
+        self.log_wealth = np.logaddexp.reduce(self._log_share + self._hands, axis=0)
         self._ensemble.score(guesses, ones, zeros)
         self._learn(table, labels, index)
         return crossing
@@ -114,22 +115,37 @@ class PairBettor:
     def _start(self, columns: int) -> None:
         """Call the experts, and share the wealth there is among their hands."""
         self._ensemble = Ensemble(columns)
-        wealth, prior = self.log_wealth, self._ensemble.log_prior
+        prior, levels = self._ensemble.prior, len(self._book.levels)
         if self._book.hands(len(prior)) == 1:
-            self._log_share = np.zeros(1)
+            share = np.ones((1, levels))
         else:
-            self._log_share = np.log(0.5) + np.concatenate([[0.0], prior])
-        self._hands = np.tile(wealth, (len(self._log_share), 1))
+            share = np.tile(_shares(prior, self._ensemble.coarse)[:, None], levels)
+            share[:, self._book.place] = _shares(prior, None)
+        self._log_share = np.log(share)
+        self._hands = np.tile(self.log_wealth, (len(share), 1))
 
     def _crossing(
         self, up: Floats, down: Floats, index: Index, labels: Labels, target: float
     ) -> int | None:
         """After how many samples the wealth against the claim reached the target."""
         level = int(np.searchsorted(self._book.active, self._book.place))
-        start = self._log_share + self._hands[:, self._book.place]
+        start = (self._log_share + self._hands)[:, self._book.place]
         # Entry 2 * row + label: what each hand is paid on that row and label.
         paid = np.stack([down[:, level], up[:, level]], axis=2).reshape(len(start), -1)
         return first_crossing(start, paid, 2 * index + labels, target)
+
+
+def _shares(prior: Floats, coarse: int | None) -> Floats:
+    """What the experts' average and every expert stake: half and half, by the prior.
+
+    A bound climbs by pressing on the region where the ratio is highest, mostly a half-line: there
+    the coarse bins, which learn little but that, are staked as much as the average.
+    """
+    if coarse is None:
+        return np.concatenate([[0.5], 0.5 * prior])
+    shares = np.concatenate([[_PLATEAU], (1.0 - 2.0 * _PLATEAU) * prior])
+    shares[1 + coarse] += _PLATEAU
+    return shares
 
 
 def first_crossing(start: Floats, paid: Floats, place: Index, target: float) -> int | None:

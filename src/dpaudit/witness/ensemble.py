@@ -22,6 +22,7 @@ from dpaudit.witness.sample import Sample
 Floats = npt.NDArray[np.float64]
 
 _SHARED = 1e-3  # of the weight, handed round at every refit
+_COARSE_BINS = 8  # for one column: five shifts or scales, two waves, then bins of 2, 3, ...
 _BOLDEST = 30.0  # nats: no guess is surer than this
 
 
@@ -30,8 +31,10 @@ class Ensemble:
 
     def __init__(self, columns: int) -> None:
         self._experts = _experts(columns)
-        self.log_prior = np.log(_prior(self._experts))
-        self._log_weight = self.log_prior
+        self.prior = _prior(self._experts)
+        self.coarse = _COARSE_BINS if columns == 1 else None  # the place of that expert
+        self._log_prior = np.log(self.prior)
+        self._log_weight = self._log_prior
         self._columns: tuple[Column, ...] = ()
 
     def fit(self, sample: Sample) -> Floats:
@@ -40,7 +43,7 @@ class Ensemble:
         self._columns = view.columns
         guesses = [expert.fit(sample, view) for expert in self._experts]
         self._log_weight = np.logaddexp(
-            self._log_weight + np.log1p(-_SHARED), self.log_prior + np.log(_SHARED)
+            self._log_weight + np.log1p(-_SHARED), self._log_prior + np.log(_SHARED)
         )
         return self.average(_bounded(guesses))
 
