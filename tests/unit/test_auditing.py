@@ -304,24 +304,24 @@ def test_a_good_pair_among_bad_ones_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strange", "ordinary", "event"),
+    ("strange", "ordinary", "events"),  # the strange one, or equally well the other
     [
-        ("yes", "no", "output = 'yes'"),
-        (None, 2.0, "output = None"),
-        (math.nan, 2.0, "output = NaN"),
-        ({"sum": 1.0, "note": "few"}, {"sum": 1.0, "note": "many"}, "output['note'] = 'few'"),
-        ({"sum": 1.0, "note": "few"}, {"sum": 1.0}, "len(output) = 2"),
+        ("yes", "no", {"output = 'yes'", "output = 'no'"}),
+        (None, 2.0, {"output = None", "output = 2"}),
+        (math.nan, 2.0, {"output = NaN", "output = 2"}),
+        ({"note": "few"}, {"note": "many"}, {"output['note'] = 'few'", "output['note'] = 'many'"}),
+        ({"sum": 1.0, "note": "few"}, {"sum": 1.0}, {"len(output) = 2", "len(output) = 1"}),
     ],
 )
 @pytest.mark.filterwarnings("ignore::dpaudit.mechanism.HealthWarning")
 def test_outputs_that_are_no_numbers_are_refuted_in_words(
-    strange: Any, ordinary: Any, event: str
+    strange: Any, ordinary: Any, events: set[str]
 ) -> None:
     leak = told_apart(strange, ordinary)
     audit = dpaudit.audit(leak, PureDP(0.5), ONE_PAIR, rng=1, samples=3_000)
     assert audit.verdict is Verdict.REFUTED
     assert audit.counterexample is not None
-    assert audit.counterexample.event == event
+    assert audit.counterexample.event in events
     assert audit.epsilon_lower is not None
     assert 1.2 < audit.epsilon_lower < math.log(9.0)
 

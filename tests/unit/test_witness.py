@@ -348,8 +348,9 @@ def test_the_average_lies_between_the_experts() -> None:
 
 
 def test_experts_that_guess_well_gain_weight() -> None:
-    ensemble = Ensemble(1)
-    guesses = np.zeros((len(ensemble.log_prior), 1))
+    ensemble, one = Ensemble(1), numbers([1.0])
+    ensemble.fit(past(one, [True]))
+    guesses = np.zeros_like(ensemble.guesses(one))
     guesses[3] = 2.0
     assert ensemble.average(guesses)[0] < 1.0
     ensemble.score(guesses, np.array([50.0]), np.array([6.0]))
