@@ -77,7 +77,6 @@ def assert_counts(observed: npt.NDArray[Any], probabilities: npt.NDArray[Any]) -
         (NonDPGaussian1(0.5), [0.0, 1.0, 1.0, 1.0], stats.norm(0.75, 1)),
         (NonDPGaussian1(1.0), [], stats.norm(0, 2e12)),
     ],
-    ids=lambda value: getattr(value, "name", None) or str(value),
 )
 def test_noise_on_a_number(mechanism: Callable[..., Any], data: list[float], exact: Any) -> None:
     assert stats.kstest(draw(mechanism, data), exact.cdf).pvalue > LUCK
@@ -168,7 +167,6 @@ def mean_density(family: Any, data: list[float], epsilon: float, y: Floats) -> F
         (NonDPGaussian2(1.0), stats.norm, "true"),
         (NonDPGaussian2(0.1), stats.norm, "true"),
     ],
-    ids=lambda value: getattr(value, "name", None) or str(value),
 )
 def test_means_with_a_noisy_count(
     mechanism: Any, family: Any, divisor: str, data: list[float]
