@@ -2,7 +2,7 @@
 
 Null: every audit reaches a p-value of alpha = 0.1 with probability at most alpha, independently. Of
 60 audits more than `binom.isf(1e-7, 60, 0.1)` then do so with probability below 1e-7. The final
-wealth, cut off at 1/alpha, has a mean of at most 1: for a sum of such the Chernoff bound holds as it
+wealth, cut off at 1/alpha, has a mean of at most 1: a sum of such obeys the Chernoff bound as it
 does for a binomial (Hoeffding 1963, theorem 1). Seeds are fixed.
 """
 
