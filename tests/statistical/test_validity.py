@@ -61,10 +61,10 @@ def small_audit(mechanism: Any, claim: Claim, neighbours: Any, draws: int, seed:
 @pytest.mark.parametrize(
     ("mechanism", "claim", "neighbours", "draws"),
     [
-        (LaplaceCount(1.0), PureDP(1.0), RECORDS, 1_200),
+        (LaplaceCount(1.0), PureDP(1.0), RECORDS, 900),
         (Geometric(0.5), PureDP(0.5), RECORDS, 800),
         (RandomizedResponse(1.0), PureDP(1.0), BITS, 1_200),
-        (RandomizedResponse(1.0), PureDP(1.0), pairs([([0], [1])]), 1_200),
+        (RandomizedResponse(1.0), PureDP(1.0), pairs([([0], [1])]), 800),
         (GaussianCount(0.5, 0.05), ApproxDP(0.5, 0.05), RECORDS, 800),
         (normal_count, GaussianDP(1.0), RECORDS, 500),
         (normal_count, RenyiDP(2.0, 1.0), RECORDS, 400),
