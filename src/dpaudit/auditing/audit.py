@@ -121,15 +121,21 @@ def _verdict(campaign: Campaign) -> Verdict:
 def _lower_bound(
     campaign: Campaign, counterexample: Counterexample | None, sharpened: bool
 ) -> float | None:
-    """The certified bound, from one source only, so that it fails with probability at most alpha.
+    """The certified bound: the verdict and the bound each fail with probability at most alpha.
 
-    Not refuted, or asked to sharpen: the ladder. Refuted: the claim's own epsilon or what the
-    event shows on fresh samples. The two never add up: a bound from the event can be wrong only if
-    the claim is violated, and then the ladder below the claim is right.
+    Not refuted, or asked to sharpen: the ladder. Refuted: the claim's own epsilon, or what the
+    event shows on fresh samples; never the better of ladder and event.
     """
     claim = campaign.claim
-    if not campaign.account.refuted or sharpened or not isinstance(claim, PureDP | ApproxDP):
+    if not campaign.account.refuted:
         return campaign.lower_bound
+    if sharpened or not isinstance(claim, PureDP | ApproxDP):
+        ladder = campaign.lower_bound
+        return (
+            None
+            if ladder is None
+            else max(ladder, float(campaign.book.levels[campaign.book.place]))
+        )
     shown = 0.0 if counterexample is None else counterexample.epsilon_lower
     return max(claim.epsilon, shown)
 

@@ -75,13 +75,13 @@ class Account:
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim, and every stronger claim on the ladder, has been refuted."""
-        return self.settled > self._place
+        """Whether the wealth against the claim itself has reached `1/alpha`."""
+        return bool(self._peak[self._place] >= self._goal)
 
     def target(self, pair: int, stake: Stake) -> float:
         """The log-wealth that a pair must reach on the claim's bets to refute the claim."""
         if self._peak[self._place] >= self._goal:
-            return np.inf  # reached before; lower levels are still to follow
+            return np.inf  # reached before
         others = self._total[self._place] - self._factor(pair)[self._place]
         return stake.wealth_needed(self._place, self._goal - others)
 
