@@ -32,7 +32,7 @@ from dpaudit.mechanisms import (
 from dpaudit.neighbours import Relation, add_or_remove_one, pairs
 
 SEED = 20_260_202
-SAMPLES = 4_800  # a quarter is kept for certifying; half of the rest looks at about 28 pairs
+SAMPLES = 4_000  # half of them look at about 29 new pairs
 LEAST_PAIRS = 20
 ERRORS = 3.0  # standard errors that luck may add
 

@@ -22,7 +22,7 @@ from scipy.special import logsumexp, ndtr
 from dpaudit.bets.book import book_for
 from dpaudit.bets.portfolio import Portfolio
 from dpaudit.bets.renyi import RenyiBets
-from dpaudit.bets.tangent import Tangents, tune
+from dpaudit.bets.tangent import Tangents, growth, tune
 from dpaudit.claims import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP
 
 Floats = npt.NDArray[np.float64]
@@ -177,6 +177,15 @@ def test_a_tangent_gives_nothing_away(epsilon: float, boldness: float) -> None:
     assert means.min() >= 1.0 - 1e-8
 
 
+@given(log_uniform(0.05, 3.0), log_uniform(1e-3, 0.9), past)
+def test_no_bet_is_placed_that_is_expected_to_lose(
+    epsilon: float, delta: float, past: Sides
+) -> None:
+    """Else the price of the allowance is paid at every draw, also where there is nothing to win."""
+    bets = tune(*past, np.array([epsilon]), np.array([delta]))
+    assert growth(bets, *past)[0] >= -1e-6
+
+
 # --- whole profiles and Rényi divergences
 
 
@@ -329,8 +338,8 @@ def narrow_cells(data: Any, neighbour: Any) -> tuple[Floats, Sides]:
 
 
 def pairs_needed(sides: Sides, logs: tuple[Floats, Floats]) -> float:
-    growth = 0.5 * (np.atleast_2d(logs[0])[0] @ sides[0] + np.atleast_2d(logs[1])[0] @ sides[1])
-    return math.log(20.0) / (2.0 * float(growth))
+    up, down = (np.atleast_2d(side)[0] for side in logs)
+    return math.log(20.0) / float(up @ sides[0] + down @ sides[1])
 
 
 @pytest.mark.parametrize(("data", "neighbour", "epsilon", "delta", "floor"), TANGENT_FLOORS)

@@ -118,13 +118,36 @@ def test_a_crossing_inside_a_batch_counts_even_if_the_wealth_fell_after_it() -> 
 
 
 def test_only_an_unbroken_run_of_levels_is_settled() -> None:
-    ours = account(levels=4, place=1, alpha=0.1)
+    ours = account(levels=4, place=0, alpha=0.1)
     ours.update(0, logs(20.0, 1.0, 20.0, 1.0), crossed=False)
-    assert (ours.settled, ours.refuted) == (1, False)  # the third level waits for the second
+    assert (ours.settled, ours.refuted) == (1, True)  # the third level waits for the second
     ours.update(0, logs(0.1, 20.0, 0.1, 1.0), crossed=False)  # levels keep their peaks
-    assert (ours.settled, ours.refuted) == (3, True)
+    assert ours.settled == 3
     ours.update(0, logs(1.0, 1.0, 1.0, 10.0), crossed=False)
     assert ours.settled == 4
+
+
+def test_a_level_below_the_claim_is_refuted_by_its_own_wealth_and_the_claims() -> None:
+    """Two parts of its own bets' wealth, three of the claim's."""
+    ours = account(levels=3, place=1, alpha=0.1)
+    ours.update(0, logs(17.4, 5.0, 1.0), crossed=False)
+    assert ours.settled == 0  # though its own bets alone would have refuted it
+    ours.update(0, logs(17.6, 5.0, 1.0), crossed=False)
+    assert (ours.settled, ours.refuted) == (1, False)
+
+
+def test_the_claim_waits_for_the_levels_below_but_not_for_ever() -> None:
+    """One alpha for verdict and bound: the claim is refuted with all lower levels or not at all."""
+    ours, stake = account(levels=3, place=2, alpha=0.1), Stake(3, fraction=1.0, entry=0.0)
+    assert math.exp(ours.target(0, stake)) == pytest.approx(10.0)
+    ours.update(0, logs(30.0, 1.0, 10.0), crossed=True)
+    assert (ours.settled, ours.refuted) == (1, False)  # the second: 0.4 * 1 + 0.6 * 10 < 10
+    enough = 10.0 / 0.6  # the claim's part alone settles every lower level
+    assert math.exp(ours.target(0, stake)) == pytest.approx(enough)
+    ours.update(0, logs(1e-9, 1e-9, enough - 0.1), crossed=False)
+    assert not ours.refuted
+    ours.update(0, logs(1e-9, 1e-9, enough), crossed=True)
+    assert (ours.settled, ours.refuted) == (3, True)
 
 
 def test_nothing_is_settled_at_the_start() -> None:

@@ -119,7 +119,7 @@ def batches(kind: str) -> list[npt.NDArray[Any]]:
 
 @pytest.mark.parametrize(
     ("kind", "rows", "kept"),
-    [("scalar", 1_100, BATCH * BATCHES), ("vector", 16_384, None), ("discrete", 81, None)],
+    [("scalar", 1_100, BATCH * BATCHES), ("vector", 65_536, None), ("discrete", 81, None)],
 )
 def test_memory_does_not_grow_with_the_draws(kind: str, rows: int, kept: int | None) -> None:
     sample, rng, encoder = Sample(), np.random.default_rng(4), Encoder()

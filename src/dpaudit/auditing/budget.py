@@ -16,7 +16,7 @@ class Budget:
         self.samples = DEFAULT_SAMPLES if samples is None else samples
         self._seconds = math.inf if seconds is None else seconds
         self._start = time.perf_counter()
-        self.reserve = min(self.samples // 4, 80_000)
+        self.reserve = min(self.samples // 20, 80_000)
         self.spent = 0
 
     @property

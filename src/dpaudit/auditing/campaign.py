@@ -215,9 +215,22 @@ class Campaign:
 
     def _give(self, contender: Contender, wanted: int) -> int:
         """Give a pair its draws, batch by batch; the number of draws made."""
-        before, made = contender.log_wealth(self.book.place), 0
-        patience = 1.0 if self._alone or self._exhausted or before >= _EARNING else _PATIENCE
-        while made < wanted:
+        before = contender.log_wealth(self.book.place)
+        try:
+            made = self._bet(contender, wanted)
+        finally:  # also when interrupted: what was drawn is on record
+            self._records[contender.number] = contender.record(self.book.place)
+        contender.gain = contender.log_wealth(self.book.place) - before
+        self._finder.tell(contender.pair, contender.score(self.book))
+        self._forget()
+        return made
+
+    def _bet(self, contender: Contender, wanted: int) -> int:
+        """Play batch by batch until the draws are made or the claim is refuted."""
+        made, refuted = 0, self.account.refuted
+        hopeful = contender.log_wealth(self.book.place) >= _EARNING
+        patience = 1.0 if self._alone or self._exhausted or hopeful else _PATIENCE
+        while made < wanted and self.account.refuted == refuted:
             batch, left = contender.bettor.next_batch(patience=patience), wanted - made
             if not self._alone and left < 1.5 * batch:
                 batch = left  # no crumbs: a batch costs a refit, however small
@@ -225,16 +238,11 @@ class Campaign:
             if size == 0:
                 break
             made += size
-            if self._play(contender, size):
-                break
-        contender.gain = contender.log_wealth(self.book.place) - before
-        self._records[contender.number] = contender.record(self.book.place)
-        self._finder.tell(contender.pair, contender.score(self.book))
-        self._forget()
+            self._play(contender, size)
         return made
 
-    def _play(self, contender: Contender, size: int) -> bool:
-        """One batch: draw, bet, learn, settle. Whether the claim's target was reached in it."""
+    def _play(self, contender: Contender, size: int) -> None:
+        """One batch: draw, bet, learn, settle."""
         seed = self.seed(0, self._batches)
         self._batches += 1
         before, batch = self.budget.spent, self.draw(contender, size, seed)
@@ -246,7 +254,6 @@ class Campaign:
         self.account.update(contender.number, factor, crossed=crossing is not None)
         contender.stake.admit(contender.bettor.log_wealth)
         self._note(before + (size if crossing is None else crossing), contender)
-        return crossing is not None
 
     def _note(self, samples: int, contender: Contender) -> None:
         self._trace.append((samples, self.account.log_wealth))

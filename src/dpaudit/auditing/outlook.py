@@ -29,7 +29,7 @@ def is_leaning(campaign: Campaign) -> bool:
 def forecast(campaign: Campaign, contender: Contender) -> int | None:
     """About how many more draws would refute the claim, at the growth of the strongest pair."""
     rate = contender.record(campaign.book.place).growth
-    missing = math.log(1.0 / campaign.alpha) - campaign.account.log_wealth
+    missing = campaign.account.goal - campaign.account.log_wealth
     return math.ceil(missing / rate) if rate > 0.0 and missing > 0.0 else None
 
 
@@ -47,7 +47,7 @@ def detectable(campaign: Campaign, contender: Contender) -> float | None:
     order = np.argsort(np.abs(log_odds))
     share = np.cumsum(mass[order]) / mass.sum()
     reach = float(np.abs(log_odds)[order][np.searchsorted(share, 0.99).clip(max=len(order) - 1)])
-    if reach < 1e-9:
+    if reach < 1e-9 or np.ptp(log_odds) < 1e-9:  # nothing to make steeper, as in a constant output
         return None
     needed = (math.log(1.0 / campaign.alpha) + _LEARNING) / contender.bettor.draws
     delta = claim.delta(claim.epsilon)

@@ -76,7 +76,7 @@ def tune(log_odds: Floats, mass: Floats, epsilon: Floats, delta: Floats) -> Tang
     The stake solves `dG/da = 0`, `G` the expected log-payoff, which is concave in `a`; it needs
     only the mass and the mean guess on either side of the thresholds `log(a/b) +- epsilon`. It
     leans only where that would have paid; otherwise `a = 1`. The cap matters when `delta` is not
-    small: then the best of a few is taken.
+    small: then the best of a few is taken, or no bet at all where all are expected to lose.
     """
     order = np.argsort(log_odds, kind="stable")
     draws = mass.sum()
@@ -136,10 +136,17 @@ def coarse(ordered: Floats, weight: Floats, *, groups: int = 64) -> tuple[Floats
 
 
 def _best_cap(tangents: Tangents, log_odds: Floats, mass: Floats) -> Tangents:
-    best, best_growth = tangents, growth(tangents, log_odds, mass)
-    for margin in (0.25, 0.5, 1.0, 2.0, 4.0):
+    """The cap of each level that is expected to grow most; a cap at epsilon is no bet at all."""
+    best = replace(tangents, stake=np.ones(len(tangents.epsilon)), cap=tangents.epsilon)
+    best_growth = np.zeros(len(tangents.epsilon))
+    for margin in (0.25, 0.5, 1.0, 2.0, 4.0, np.inf):
         tried = replace(tangents, cap=np.minimum(tangents.epsilon + margin, tangents.cap))
         reached = growth(tried, log_odds, mass)
-        best = replace(best, cap=np.where(reached > best_growth, tried.cap, best.cap))
+        better = reached > best_growth
+        best = replace(
+            best,
+            stake=np.where(better, tried.stake, best.stake),
+            cap=np.where(better, tried.cap, best.cap),
+        )
         best_growth = np.maximum(reached, best_growth)
     return best

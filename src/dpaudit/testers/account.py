@@ -9,6 +9,11 @@ Bets are placed on one pair at a time and `f` and the entry are fixed beforehand
 every factor has mean at most 1 and the product is one supermartingale, however the pairs are chosen
 (MATH, section 2). A pair that shows nothing never enters and costs nothing; one that enters by luck
 can lose the fraction `f`.
+
+Verdict and bound share one alpha. A level is refuted together with all below it or not at all, so
+whatever is false in the end, the lowest level that holds was refuted by its own wealth. A mechanism
+that keeps a level below the claim keeps the claim too, so the wealth of that level may be an average
+of its own bets' and the claim's: a claim that is refuted by far never waits for the levels below.
 """
 
 from __future__ import annotations
@@ -17,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+
+_OWN = 0.4  # the share of its own bets in the wealth of a level below the claim
 
 
 class Stake:
@@ -56,11 +63,10 @@ class Account:
 
     def __init__(self, levels: int, place: int, alpha: float) -> None:
         self._place = place
-        self._goal = float(np.log(1.0 / alpha))
+        self.goal = float(np.log(1.0 / alpha))
         self._factors: dict[int, Floats] = {}
         self._total = np.zeros(levels)
         self._peak = np.zeros(levels)
-        self.claim_peak = 0.0
 
     @property
     def log_wealth(self) -> float:
@@ -68,31 +74,44 @@ class Account:
         return float(self._total[self._place])
 
     @property
+    def claim_peak(self) -> float:
+        """The largest log-wealth against the claim itself."""
+        return float(self._peak[self._place])
+
+    @property
     def settled(self) -> int:
         """How many of the lowest levels have been refuted, with none left out."""
-        reached = self._peak >= self._goal
+        reached = self._peak >= self.goal
         return int(np.argmin(reached)) if not reached.all() else len(reached)
 
     @property
     def refuted(self) -> bool:
-        """Whether the wealth against the claim itself has reached `1/alpha`."""
-        return bool(self._peak[self._place] >= self._goal)
+        """Whether the wealth has reached `1/alpha` at the claim and at every level below it."""
+        return self.settled > self._place
 
     def target(self, pair: int, stake: Stake) -> float:
         """The log-wealth that a pair must reach on the claim's bets to refute the claim."""
-        if self._peak[self._place] >= self._goal:
+        if self.refuted:
             return np.inf  # reached before
         others = self._total[self._place] - self._factor(pair)[self._place]
-        return stake.wealth_needed(self._place, self._goal - others)
+        return stake.wealth_needed(self._place, self._claim_goal - others)
 
     def update(self, pair: int, factor: Floats, *, crossed: bool) -> None:
         """Enter the factor of a pair after a batch; `crossed`: the claim's target was reached."""
+        reached = self._claim_goal if crossed else -np.inf
         self._total = self._total - self._factor(pair) + factor
         self._factors[pair] = factor
-        self._peak = np.maximum(self._peak, self._total)
-        if crossed:
-            self._peak[self._place] = max(self._peak[self._place], self._goal)
-        self.claim_peak = max(self.claim_peak, float(self._peak[self._place]))
+        wealth = self._total.copy()
+        wealth[self._place] = max(wealth[self._place], reached)
+        claim, below = np.log1p(-_OWN) + wealth[self._place], slice(self._place)
+        wealth[below] = np.logaddexp(claim, np.log(_OWN) + wealth[below])
+        self._peak = np.maximum(self._peak, wealth)
+
+    @property
+    def _claim_goal(self) -> float:
+        """The log-wealth to look for in a batch: where the claim alone settles what is open."""
+        waiting = self._peak[self._place] >= self.goal
+        return self.goal - float(np.log1p(-_OWN)) + 1e-9 if waiting else self.goal
 
     def _factor(self, pair: int) -> Floats:
         return self._factors.get(pair, np.zeros_like(self._total))

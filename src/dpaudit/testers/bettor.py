@@ -23,7 +23,7 @@ FIRST_BATCH = 8  # draws that are only learned from
 LARGEST_BATCH = 65_536
 # By how much the past grows before the experts learn again: (past below, growth).
 _STEPS = ((500, 0.08), (4_096, 0.12), (16_384, 0.2), (float("inf"), 0.3))
-_PLATEAU = 0.35  # the share of the average and of the coarse bins in the ladder's wealth
+_PLATEAU = (0.4, 0.2)  # the share of the average and of each coarse bins in the ladder's wealth
 _CHUNK, _STRETCH = (
     256,
     16_384,
@@ -120,7 +120,7 @@ class PairBettor:
             share = np.ones((1, levels))
         else:
             share = np.tile(_shares(prior, self._ensemble.coarse)[:, None], levels)
-            share[:, self._book.place] = _shares(prior, None)
+            share[:, self._book.place] = _shares(prior, ())
         self._log_share = np.log(share)
         self._hands = np.tile(self.log_wealth, (len(share), 1))
 
@@ -135,16 +135,17 @@ class PairBettor:
         return first_crossing(start, paid, 2 * index + labels, target)
 
 
-def _shares(prior: Floats, coarse: int | None) -> Floats:
+def _shares(prior: Floats, coarse: tuple[int, ...]) -> Floats:
     """What the experts' average and every expert stake: half and half, by the prior.
 
     A bound climbs by pressing on the region where the ratio is highest, mostly a half-line: there
-    the coarse bins, which learn little but that, are staked as much as the average.
+    the coarse bins, which learn little but that, are staked about as much as the average.
     """
-    if coarse is None:
+    if not coarse:
         return np.concatenate([[0.5], 0.5 * prior])
-    shares = np.concatenate([[_PLATEAU], (1.0 - 2.0 * _PLATEAU) * prior])
-    shares[1 + coarse] += _PLATEAU
+    average, each = _PLATEAU
+    shares = np.concatenate([[average], (1.0 - average - each * len(coarse)) * prior])
+    shares[1 + np.array(coarse)] += each
     return shares
 
 

@@ -1,14 +1,19 @@
 """Quantile bins and atoms: counts instead of a model, so that no shape escapes them.
 
 `c = (ones + 1/2) / (ones + zeros + 1)` in every bin: the estimate of Krichevsky and Trofimov
-(1981), whose total loss to the best constant is about `log(n)/2` nats for each bin.
+(1981), whose total loss to the best constant is about `log(n)/2` nats for each bin. Mirrored bins
+lose half of that: noise is mostly symmetric, so the log-odds of a shift change sign with the rank,
+and each bin learns from its mirror image too.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.outputs import Table
 from dpaudit.witness.columns import View
 from dpaudit.witness.sample import Sample, row_keys
 
@@ -19,19 +24,23 @@ Places = npt.NDArray[np.intp]
 class Bins:
     """Histograms of one column, each with its own number of bins of equal weight."""
 
-    def __init__(self, sizes: tuple[int, ...]) -> None:
-        self._sizes = sizes
-        self.count = len(sizes)
+    def __init__(self, sizes: tuple[int, ...], *, mirrored: tuple[int, ...] = ()) -> None:
+        self._sizes = (*mirrored, *sizes)
+        self._mirrored = len(mirrored)
+        self.count = len(self._sizes)
         self._odds: list[Floats] = []
 
     def fit(self, sample: Sample, view: View) -> Floats:
         """Count the past; the log-odds it gives to the past."""
         extra = view.columns[0].repeats + 1
         places = self._places(view)
-        self._odds = [
-            _log_odds(size + extra, place, sample.ones, sample.zeros)
-            for size, place in zip(self._sizes, places, strict=True)
-        ]
+        self._odds = []
+        for number, (size, place) in enumerate(zip(self._sizes, places, strict=True)):
+            up, down = _counts(size + extra, place, sample.ones, sample.zeros)
+            if number < self._mirrored:
+                mirror = np.arange(size)[::-1]
+                up[:size], down[:size] = up[:size] + down[mirror], down[:size] + up[mirror]
+            self._odds.append(_log_odds(up, down))
         return self._look_up(places)
 
     def logits(self, view: View) -> Floats:
@@ -59,28 +68,43 @@ class Bins:
 
 
 class Atoms:
-    """Whole outputs as categories: an output seen before is judged by how it fell then."""
+    """Outputs as categories: one seen before is judged by how it fell then.
+
+    `part="words"` looks only at where an output has words (missing, NaN, None, text) and which:
+    enough where a mechanism tells more by what it leaves out than by the numbers it gives.
+    """
 
     count = 1
 
-    def __init__(self) -> None:
+    def __init__(self, part: Literal["all", "words"] = "all") -> None:
+        self._part = part
         self._keys = np.empty(0, dtype=np.uint64)
         self._odds = np.empty(0)
 
     def fit(self, sample: Sample, view: View) -> Floats:
         """Count the past; the log-odds it gives to the past."""
-        self._keys, index = np.unique(row_keys(view.table), return_inverse=True)
-        self._odds = _log_odds(len(self._keys), index, sample.ones, sample.zeros)
+        self._keys, index = np.unique(self._row_keys(view.table), return_inverse=True)
+        self._odds = _log_odds(*_counts(len(self._keys), index, sample.ones, sample.zeros))
         return self._odds[index][None, :]
 
     def logits(self, view: View) -> Floats:
         """The log-odds of `data` for each row; 0 for an output never seen."""
-        keys = row_keys(view.table)
+        keys = self._row_keys(view.table)
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[place] == keys, self._odds[place], 0.0)[None, :]
 
+    def _row_keys(self, table: Table) -> npt.NDArray[np.uint64]:
+        if self._part == "all":
+            return row_keys(table)
+        return row_keys(Table(np.zeros_like(table.numbers), table.atoms))
 
-def _log_odds(bins: int, place: Places, ones: Floats, zeros: Floats) -> Floats:
-    up = np.bincount(place, weights=ones, minlength=bins) + 0.5
-    down = np.bincount(place, weights=zeros, minlength=bins) + 0.5
-    return np.asarray(np.log(up / down))
+
+def _counts(bins: int, place: Places, ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
+    """How often each bin was met on either side."""
+    up = np.bincount(place, weights=ones, minlength=bins)
+    down = np.bincount(place, weights=zeros, minlength=bins)
+    return up.astype(np.float64), down.astype(np.float64)
+
+
+def _log_odds(up: Floats, down: Floats) -> Floats:
+    return np.asarray(np.log((up + 0.5) / (down + 0.5)))

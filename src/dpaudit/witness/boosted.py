@@ -51,7 +51,10 @@ class Boosted:
             random_state=0,
         )
         kept = weights > 0
-        self._model = model.fit(features[kept], labels[kept], sample_weight=weights[kept])
+        weights = weights[kept]
+        # Weights make the search for bins many times slower, so they are left out where all are 1.
+        uneven = weights if np.any(weights != 1.0) else None
+        self._model = model.fit(features[kept], labels[kept], sample_weight=uneven)
 
     def logits(self, view: View) -> Floats:
         """The log-odds of `data` for each row; 0 before the first fit."""

@@ -22,7 +22,7 @@ from dpaudit.witness.sample import Sample
 Floats = npt.NDArray[np.float64]
 
 _SHARED = 1e-3  # of the weight, handed round at every refit
-_COARSE_BINS = 8  # for one column: five shifts or scales, two waves, then bins of 2, 3, ...
+_COARSE_BINS = (7, 9)  # for one column: five shifts or scales, two waves, then three bins, mirrored
 _BOLDEST = 30.0  # nats: no guess is surer than this
 
 
@@ -32,7 +32,7 @@ class Ensemble:
     def __init__(self, columns: int) -> None:
         self._experts = _experts(columns)
         self.prior = _prior(self._experts)
-        self.coarse = _COARSE_BINS if columns == 1 else None  # the place of that expert
+        self.coarse = _COARSE_BINS if columns == 1 else ()  # the places of the plainest bins
         self._log_prior = np.log(self.prior)
         self._log_weight = self._log_prior
         self._columns: tuple[Column, ...] = ()
@@ -85,9 +85,9 @@ def _experts(columns: int) -> list[LinearBank | Bins | Atoms | Boosted]:
         waves, smooth = cosines(order), np.arange(1.0, order + 1) ** 2
         experts.append(LinearBank(((waves, 0.3 * smooth), (waves, 3.0 * smooth)), first=48))
     if columns == 1:
-        experts.append(Bins((2, 3, 6, 24)))
+        experts.append(Bins((2, 3, 6, 24), mirrored=(3,)))
     else:
-        experts.append(Boosted())
+        experts += [Boosted(), Atoms("words")]
     experts.append(Atoms())
     return experts
 

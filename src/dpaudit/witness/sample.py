@@ -22,7 +22,7 @@ Labels = npt.NDArray[np.bool_]
 
 RAW = 4096  # up to here every draw is a row of its own
 _REBUILD = 65_536  # draws kept to place the cells anew; from then on cells only count
-_WINDOW = 16_384  # rows of the past kept for continuous vectors
+_WINDOW = 65_536  # rows of the past kept for continuous vectors
 _DISTINCT = 4_096  # more distinct vectors than this are treated as continuous
 
 
@@ -38,6 +38,7 @@ class Sample:
         self._codebook: Codebook | None = None
         self._built = 0
         self._distinct = True
+        self._counted: list[tuple[Table, Floats]] = []  # cells of narrower outputs, with counts
 
     @property
     def rows(self) -> Table:
@@ -71,10 +72,12 @@ class Sample:
 
     def widen(self, widen: Callable[[Table], Table]) -> None:
         """Bring the past to the columns of today: an output showed a field never seen before."""
+        self._settle()
+        if self._rows is not None and not self._tables:  # the draws are gone, their counts stay
+            self._counted = [(self._rows, self._counts)]
         self._tables = [widen(table) for table in self._tables]
-        if self._rows is not None:
-            self._rows = widen(self._rows)
-        self._codebook = None
+        self._counted = [(widen(rows), counts) for rows, counts in self._counted]
+        self._rows = self._codebook = None
         self._built = 0
 
     def compress(self, table: Table) -> tuple[Table, Index]:
@@ -91,6 +94,13 @@ class Sample:
         """Bring `rows` and counts up to date with the batches added."""
         if self._rows is not None or not self._tables:
             return
+        self._settle_draws()
+        assert self._rows is not None
+        for rows, counts in self._counted:
+            self._rows = stack([self._rows, rows])
+            self._counts = np.concatenate([self._counts, counts], axis=1)
+
+    def _settle_draws(self) -> None:
         table, labels = stack(self._tables), np.concatenate(self._labels)
         self._tables, self._labels = [table], [labels]
         if len(table) <= RAW:
