@@ -37,10 +37,12 @@ format: $(VENV)/.dev ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
-benchmarks: $(VENV)/.core ## measure efficiency, validity and speed
+benchmarks: $(VENV)/.core ## measure efficiency, validity and speed (hours)
 	@$(BIN)/python benchmarks/efficiency.py
 	@$(BIN)/python benchmarks/validity.py
 	@$(BIN)/python benchmarks/speed.py
+	@$(BIN)/python benchmarks/batch_validity.py
+	@$(BIN)/python benchmarks/batch_speed.py
 
 test-lowest: $(LOWEST)/.installed ## the tests, on the oldest dependencies we promise
 	@$(PYTEST_ENV) $(LOWEST)/bin/python -m pytest --quiet -n $(WORKERS)

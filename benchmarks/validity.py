@@ -32,7 +32,8 @@ from dpaudit.mechanisms import (
 from dpaudit.neighbours import Relation, add_or_remove_one, pairs
 
 SEED = 20_260_202
-SAMPLES = 4_000  # half of them look at about 29 new pairs
+SAMPLES = 3_000  # half of them look at about 22 new pairs
+MORE_SAMPLES = 200  # at a time, where one pair got so many draws that fewer pairs were tried
 LEAST_PAIRS = 20
 ERRORS = 3.0  # standard errors that luck may add
 
@@ -147,6 +148,9 @@ def accuse(task: Task) -> Outcome:
         samples=task.samples,
         entropy=task.entropy,
     )
+    while not campaign.account.refuted and campaign.pairs_tried < LEAST_PAIRS:
+        campaign.budget.samples += MORE_SAMPLES  # going on is always allowed: that is the promise
+        campaign.run(beyond_refutation=False)
     evidence = campaign.evidence
     return Outcome(
         refuted=campaign.account.refuted,
@@ -203,7 +207,7 @@ NOTES = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark; 1 if an audit searched too few pairs, 130 if Ctrl-C ended it."""
+    """Run the benchmark; 130 if Ctrl-C ended it."""
     parser = _parser()
     options = parser.parse_args(arguments)
     chosen = [
@@ -237,20 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     complete = not finished.interrupted and options.rows is None
     path = save(rows, folder=options.results, name="validity", complete=complete)
     print("Nothing was finished." if path is None else f"Written to {path}")
-    if finished.interrupted:
-        return INTERRUPTED
-    return _too_few_pairs(rows)
-
-
-def _too_few_pairs(rows: Sequence[Validity]) -> int:
-    """Say where an audit searched fewer pairs than promised: its figures would say less."""
-    few = [row for row in rows if row.fewest_pairs is not None and row.fewest_pairs < LEAST_PAIRS]
-    for row in few:
-        print(
-            f"{row.mechanism}, {row.claim}: an audit tried only {row.fewest_pairs} pairs, "
-            f"not {LEAST_PAIRS}. Raise --samples."
-        )
-    return 1 if few else 0
+    return INTERRUPTED if finished.interrupted else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -260,7 +251,12 @@ def _parser() -> argparse.ArgumentParser:
         "--further-audits", type=int, default=200, help="of each that claims a whole profile"
     )
     parser.add_argument("--alpha", type=float, default=0.05, help="of each audit")
-    parser.add_argument("--samples", type=int, default=SAMPLES, help="the budget of each audit")
+    parser.add_argument(
+        "--samples",
+        type=int,
+        default=SAMPLES,
+        help="the budget of each audit; it goes on until it has tried 20 pairs",
+    )
     parser.add_argument(
         "--rows", nargs="+", metavar="TEXT", help="only rows with such a text in mechanism or claim"
     )

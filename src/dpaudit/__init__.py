@@ -15,6 +15,7 @@ from dpaudit._version import __version__
 
 if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compares the two
     from dpaudit.auditing import audit as audit
+    from dpaudit.auditing.compare import compare_samples as compare_samples
     from dpaudit.claims import ZCDP as ZCDP
     from dpaudit.claims import ApproxDP as ApproxDP
     from dpaudit.claims import Claim as Claim
@@ -41,7 +42,16 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.neighbours import replace_one as replace_one
     from dpaudit.pair import Pair as Pair
     from dpaudit.returned import InvalidOutput as InvalidOutput
+    from dpaudit.testers.batch import BatchTester as BatchTester
+    from dpaudit.testers.batch import CannotFire as CannotFire
+    from dpaudit.testers.batch import UnsupportedClaim as UnsupportedClaim
     from dpaudit.testers.betting import BettingTester as BettingTester
+    from dpaudit.testers.elsewhere import from_dp_auditorium as from_dp_auditorium
+    from dpaudit.testers.histogram import HistogramTester as HistogramTester
+    from dpaudit.testers.hockey_stick import HockeyStickTester as HockeyStickTester
+    from dpaudit.testers.mmd import MMDTester as MMDTester
+    from dpaudit.testers.renyi import RenyiTester as RenyiTester
+    from dpaudit.testers.trials import Trials as Trials
 
 _HOME = {
     # what is promised
@@ -69,9 +79,20 @@ _HOME = {
     "one_at_a_time": "dpaudit.mechanism",
     "InvalidOutput": "dpaudit.returned",
     "HealthWarning": "dpaudit.mechanism",
-    # the audit
+    # how they are tested
     "BettingTester": "dpaudit.testers.betting",
+    "BatchTester": "dpaudit.testers.batch",
+    "HistogramTester": "dpaudit.testers.histogram",
+    "HockeyStickTester": "dpaudit.testers.hockey_stick",
+    "RenyiTester": "dpaudit.testers.renyi",
+    "MMDTester": "dpaudit.testers.mmd",
+    "Trials": "dpaudit.testers.trials",
+    "from_dp_auditorium": "dpaudit.testers.elsewhere",
+    "CannotFire": "dpaudit.testers.batch",
+    "UnsupportedClaim": "dpaudit.testers.batch",
+    # the audit
     "audit": "dpaudit.auditing",
+    "compare_samples": "dpaudit.auditing.compare",
     # what comes back
     "Audit": "dpaudit.evidence",
     "Verdict": "dpaudit.evidence",

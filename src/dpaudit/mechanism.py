@@ -33,6 +33,8 @@ __all__ = [
     "one_at_a_time",
 ]
 
+_ENOUGH_TO_COMPARE = 20  # outputs of either side, before their forms are called unlike
+
 # What a parameter may be called to be taken for the random generator, or for the number of draws.
 _RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "prng", "gen"})
 _SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
@@ -314,7 +316,13 @@ def _interleaved(
 
 
 def _warn_if_unlike(data_side: Outputs, neighbour_side: Outputs, name: str) -> None:
-    """Warn when the form of an output depends on the side: a leak, or a mistake."""
+    """Warn when the form of an output depends on the side: a leak, or a mistake.
+
+    Of a few outputs it may be luck which forms come up, but for the shape of an array.
+    """
+    arrays = isinstance(data_side, np.ndarray) and isinstance(neighbour_side, np.ndarray)
+    if not arrays and min(len(data_side), len(neighbour_side)) < _ENOUGH_TO_COMPARE:
+        return
     forms = []
     for side, other in ((data_side, neighbour_side), (neighbour_side, data_side)):
         if isinstance(side, np.ndarray):

@@ -21,7 +21,6 @@ from dpaudit import ApproxDP, Audit, GaussianDP, PureDP, RenyiDP, Verdict
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.claims import Claim
-from dpaudit.evidence import Evidence
 from dpaudit.mechanism import as_mechanism
 from dpaudit.mechanisms import (
     ClippedSum,
@@ -43,7 +42,7 @@ def normal_count(data: Any, size: int, rng: np.random.Generator) -> Any:
     return len(data) + rng.normal(size=size)
 
 
-def small_audit(mechanism: Any, claim: Claim, neighbours: Any, draws: int, seed: int) -> Evidence:
+def small_audit(mechanism: Any, claim: Claim, neighbours: Any, draws: int, seed: int) -> Campaign:
     """An audit with a search and early stopping, without certifying an event."""
     campaign = Campaign(
         as_mechanism(mechanism),
@@ -55,7 +54,7 @@ def small_audit(mechanism: Any, claim: Claim, neighbours: Any, draws: int, seed:
         progress=None,
     )
     campaign.run(beyond_refutation=False)
-    return campaign.evidence
+    return campaign
 
 
 @pytest.mark.parametrize(
@@ -74,13 +73,34 @@ def small_audit(mechanism: Any, claim: Claim, neighbours: Any, draws: int, seed:
 def test_a_mechanism_on_its_claim_is_rarely_refuted(
     mechanism: Callable[..., object], claim: Claim, neighbours: Any, draws: int
 ) -> None:
-    found = [small_audit(mechanism, claim, neighbours, draws, seed) for seed in range(AUDITS)]
+    found = [
+        small_audit(mechanism, claim, neighbours, draws, seed).evidence for seed in range(AUDITS)
+    ]
     accused = sum(evidence.p_value <= ALPHA * (1 + 1e-9) for evidence in found)
     assert accused <= binom.isf(1e-7, AUDITS, ALPHA)
     share = ALPHA * float(np.mean([min(evidence.e_value, 1 / ALPHA) for evidence in found]))
     rest = (1 - share) * math.log((1 - share) / (1 - ALPHA))
     chernoff = AUDITS * (share * math.log(share / ALPHA) + rest)
     assert share <= ALPHA or chernoff <= math.log(1e7)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "neighbours"),
+    [(RandomizedResponse(0.9), BITS), (LaplaceCount(0.9), RECORDS)],
+    ids=["bits", "laplace"],
+)
+def test_the_level_that_holds_is_rarely_refuted_by_ladder_or_claim(
+    mechanism: Callable[..., object], neighbours: Any
+) -> None:
+    """A mechanism exactly on a level below its claim: verdict and bound share one alpha."""
+    accused = 0
+    for seed in range(AUDITS):
+        campaign = small_audit(mechanism, PureDP(1.0), neighbours, 800, seed)
+        bound = campaign.lower_bound
+        assert bound is not None
+        accused += campaign.account.refuted or bound >= 0.9
+    assert 0.9 in campaign.book.levels.round(12)
+    assert accused <= binom.isf(1e-7, AUDITS, ALPHA)
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ LAYERS: tuple[frozenset[str], ...] = (
             "stats",
         }
     ),
-    frozenset({"bets", "health", "loading", "mechanism", "neighbours", "witness"}),
+    frozenset({"bets", "deck", "health", "loading", "mechanism", "neighbours", "witness"}),
     frozenset({"testers", "finders"}),
-    frozenset({"evidence"}),
+    frozenset({"evidence", "testing"}),
     frozenset({"auditing"}),
     frozenset({"report", "store"}),
     frozenset({"mechanisms"}),  # the zoo audits itself, but knows no command line

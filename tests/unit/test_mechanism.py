@@ -3,6 +3,7 @@
 import functools
 import pickle
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -421,12 +422,12 @@ def test_a_million_scalars_are_interleaved_fast() -> None:
 def test_shapes_that_differ_between_the_sides_are_evidence_and_a_warning() -> None:
     mechanism = as_mechanism(lambda data, size: np.zeros((size, len(data))))
     with pytest.warns(HealthWarning, match=r"numbers of shape \(2,\) on data .*shape \(3,\)"):
-        batch = draw_labelled(mechanism, Two([0] * 2, [0] * 3), 20, seed())
+        batch = draw_labelled(mechanism, Two([0] * 2, [0] * 3), 100, seed())
     assert batch.outputs == [(0.0,) * (2 if label else 3) for label in batch.labels]
 
     mechanism = as_mechanism(lambda data, size: np.zeros((size, *data)))
     with pytest.warns(HealthWarning, match=r"numbers of shape \(1, 2\) on data and numbers on its"):
-        batch = draw_labelled(mechanism, Two((1, 2), ()), 20, seed())
+        batch = draw_labelled(mechanism, Two((1, 2), ()), 100, seed())
     assert batch.outputs == [((0.0, 0.0),) if label else 0.0 for label in batch.labels]
 
 
@@ -434,9 +435,17 @@ def test_a_string_where_numbers_were_is_evidence_and_a_warning() -> None:
     mechanism = as_mechanism(lambda data, size: data * size)
     with pytest.warns(HealthWarning, match=r"fail.* gave numbers on data and str on its neighbour"):
         batch = draw_labelled(
-            Mechanism(name="failing", function=mechanism.function), Two([1], ["error"]), 20, seed()
+            Mechanism(name="failing", function=mechanism.function), Two([1], ["error"]), 100, seed()
         )
     assert batch.outputs == [1 if label else "error" for label in batch.labels]
+
+
+def test_the_forms_of_a_few_outputs_give_no_warning() -> None:
+    """An honest mechanism that says None now and then: on one draw a side, forms differ by luck."""
+    mechanism = as_mechanism(lambda data, size: [data[0]] * size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw_labelled(mechanism, Two([None], [1.0]), 8, seed())
 
 
 def test_outputs_that_are_sometimes_none_give_no_warning() -> None:

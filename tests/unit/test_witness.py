@@ -186,6 +186,10 @@ def test_equal_rows_have_equal_keys_and_others_do_not() -> None:
     assert np.array_equal(keys, row_keys(numbers(grid.copy())))
     assert row_keys(numbers([[0.0, 1.0]]))[0] == row_keys(numbers([[-0.0, 1.0]]))[0]
     encoder = Encoder()
+    alone = encoder.encode(np.array([[1.0, 2.0]]))
+    beside = encoder.encode([[1.0, 2.0], [1.0, None]])
+    assert alone.atoms is None
+    assert row_keys(alone)[0] == row_keys(beside)[0]  # whatever the other rows have
     mixed = row_keys(encoder.encode([[1.0, "a"], [1.0, "b"], [0.0, "a"], [1.0, None], [1.0, "a"]]))
     assert len(set(mixed.tolist())) == 4
     assert mixed[0] == mixed[4]

@@ -11,13 +11,16 @@ import numpy as np
 from dpaudit._version import __version__
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign, Contender
-from dpaudit.auditing.certify import certify
+from dpaudit.auditing.certify import certify_bets
 from dpaudit.auditing.outlook import detectable, forecast, is_leaning
+from dpaudit.auditing.trials import TrialRun, audit_by_trials
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.evidence import Audit, Counterexample, Progress, Verdict
 from dpaudit.mechanism import Mechanism, as_mechanism
-from dpaudit.neighbours import as_finder
+from dpaudit.neighbours import as_finder, pairs
+from dpaudit.testers.batch import BatchTester
 from dpaudit.testers.betting import BettingTester
+from dpaudit.testers.trials import Trials, is_batch_tester
 
 
 def audit(
@@ -25,7 +28,7 @@ def audit(
     claim: Claim,
     neighbours: Any,
     *,
-    tester: BettingTester | None = None,
+    tester: BettingTester | BatchTester | Trials | None = None,
     alpha: float = 1e-6,
     samples: int | None = None,
     seconds: float | None = None,
@@ -42,6 +45,11 @@ def audit(
     is called with a `Progress` several times a second. Ctrl-C ends the search and returns what was
     found so far.
 
+    `tester` bets by default. Any batch tester, such as `dpaudit.HockeyStickTester()` or an object
+    with its two methods, is given an even share of the draws on each of 20 pairs (or on each of
+    the pairs given; `dpaudit.Trials(tester, count=50)` sets another number), and alpha is spent
+    over the trials.
+
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
     ...     return np.clip(data, -1, 1).sum() + rng.laplace(scale=1.0, size=size)
@@ -56,36 +64,49 @@ def audit(
     >>> bool(found.epsilon_lower > 1.8)
     True
     """
-    _check(claim, alpha, samples, seconds, tester)
-    entropy = _entropy(rng)
+    check_arguments(claim, alpha, tester)
+    _check_budget(samples, seconds)
+    entropy = entropy_of(rng)
+    neighbours = pairs(neighbours) if isinstance(neighbours, list | tuple) else neighbours
     finder = as_finder(neighbours, np.random.default_rng(_child(entropy, 2)))
-    campaign = Campaign(
-        as_mechanism(mechanism),
-        claim,
-        finder,
-        alpha=alpha,
-        budget=Budget(samples, seconds),
-        entropy=entropy,
-        progress=progress,
-    )
-    sharpen = tester is not None and tester.after_refuting == "sharpen"
+    common: dict[str, Any] = {
+        "alpha": float(alpha),
+        "budget": Budget(None if samples is None else int(samples), seconds),
+        "entropy": entropy,
+        "progress": progress,
+    }
+    subject = as_mechanism(mechanism), claim, finder
+    if tester is None or isinstance(tester, BettingTester):
+        return _audit_by_bets(Campaign(*subject, **common), tester, _words(neighbours))
+    trials = tester if isinstance(tester, Trials) else Trials(tester)
+    return audit_by_trials(TrialRun(*subject, trials, **common), _words(neighbours))
+
+
+def _audit_by_bets(campaign: Campaign, tester: BettingTester | None, neighbours: str) -> Audit:
+    sharpen = sharpens(tester)
     interrupted, counterexample = False, None
     try:
         campaign.run(beyond_refutation=sharpen)
         if campaign.account.refuted and campaign.strongest is not None:
-            counterexample = certify(campaign, campaign.strongest)
+            counterexample = certify_bets(campaign, campaign.strongest)
     except KeyboardInterrupt:
         interrupted = True
-    return _result(campaign, _words(neighbours), counterexample, sharpen, interrupted)
+    return result_of_bets(campaign, neighbours, counterexample, sharpen, interrupted)
 
 
-def _result(
+def sharpens(tester: BettingTester | None) -> bool:
+    """Whether the bets go on after a refutation."""
+    return tester is not None and tester.after_refuting == "sharpen"
+
+
+def result_of_bets(
     campaign: Campaign,
     neighbours: str,
     counterexample: Counterexample | None,
     sharpened: bool,
     interrupted: bool,
 ) -> Audit:
+    """What the bets have found, as the result of an audit."""
     strongest = campaign.strongest
     verdict = _verdict(campaign)
     outlook = strongest is not None and verdict is not Verdict.REFUTED
@@ -121,7 +142,7 @@ def _verdict(campaign: Campaign) -> Verdict:
 def _lower_bound(
     campaign: Campaign, counterexample: Counterexample | None, sharpened: bool
 ) -> float | None:
-    """The certified bound: the verdict and the bound each fail with probability at most alpha.
+    """The certified bound: verdict and bound are both right with probability at least 1 - alpha.
 
     Not refuted, or asked to sharpen: the ladder. Refuted: the claim's own epsilon, or what the
     event shows on fresh samples; never the better of ladder and event.
@@ -130,12 +151,7 @@ def _lower_bound(
     if not campaign.account.refuted:
         return campaign.lower_bound
     if sharpened or not isinstance(claim, PureDP | ApproxDP):
-        ladder = campaign.lower_bound
-        return (
-            None
-            if ladder is None
-            else max(ladder, float(campaign.book.levels[campaign.book.place]))
-        )
+        return campaign.lower_bound
     shown = 0.0 if counterexample is None else counterexample.epsilon_lower
     return max(claim.epsilon, shown)
 
@@ -150,7 +166,7 @@ def _words(neighbours: Any) -> str:
     return str(describe()) if callable(describe) else type(neighbours).__name__
 
 
-def _entropy(rng: np.random.Generator | int | None) -> int:
+def entropy_of(rng: np.random.Generator | int | None) -> int:
     """One whole number that the audit can be repeated from."""
     if rng is None:
         fresh = np.random.SeedSequence().entropy
@@ -167,20 +183,29 @@ def _is_whole(number: Any) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
+def _is_real(number: Any) -> bool:
+    return isinstance(number, float | np.floating) or _is_whole(number)
+
+
 def _child(entropy: int, key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(entropy, spawn_key=(key,))
 
 
-def _check(
-    claim: Any, alpha: float, samples: int | None, seconds: float | None, tester: Any
-) -> None:
+def check_arguments(claim: Any, alpha: Any, tester: Any) -> None:
+    """Refuse what cannot be meant, before anything is drawn."""
     if not isinstance(claim, Claim):
         raise TypeError(f"claim must be a claim such as dpaudit.PureDP(1.0), got {claim!r}.")
-    if not (isinstance(alpha, float | int) and 0.0 < alpha < 1.0):
+    if not (_is_real(alpha) and 0.0 < alpha < 1.0):
         raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. The default is 1e-6.")
+    if not isinstance(tester, BettingTester | Trials | None) and not is_batch_tester(tester):
+        raise TypeError(
+            f"tester must be a BettingTester, got {tester!r}. Or give one that tests a batch at a "
+            "time: dpaudit.HockeyStickTester(), or any object with lower_bound and threshold."
+        )
+
+
+def _check_budget(samples: Any, seconds: Any) -> None:
     if samples is not None and not (_is_whole(samples) and samples >= 1):
         raise ValueError(f"samples must be a whole number >= 1, got {samples!r}.")
-    if seconds is not None and not (seconds > 0.0 and math.isfinite(seconds)):
+    if seconds is not None and not (_is_real(seconds) and 0.0 < seconds < math.inf):
         raise ValueError(f"seconds must be positive, got {seconds!r}. Leave it out for no limit.")
-    if tester is not None and not isinstance(tester, BettingTester):
-        raise TypeError(f"tester must be a BettingTester, got {tester!r}.")

@@ -1,87 +1,200 @@
 """From a refutation to an event in words, certified on fresh samples.
 
-The event is chosen on the samples that were bet on and some more; its probabilities are bounded on
-samples drawn afterwards, by exact binomial bounds (Clopper and Pearson 1934) that hold together
-with probability `1 - alpha`.
+The event is chosen on outputs seen before; its probabilities are bounded on outputs that had no say
+in the choice, by exact binomial bounds (Clopper and Pearson 1934) that hold together with
+probability `1 - alpha`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign, Contender
-from dpaudit.claims import ApproxDP, PureDP
+from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, strongest_event
 from dpaudit.evidence import Counterexample, Tally
-from dpaudit.mechanism import draw_side
+from dpaudit.mechanism import Mechanism, draw_side
+from dpaudit.outputs import Encoder, stack
+from dpaudit.pair import Pair
+from dpaudit.returned import Outputs
 from dpaudit.stats.binomial import epsilon_from_event, proportion_lower, proportion_upper
+from dpaudit.testers.event_choice import levels_of
+from dpaudit.witness.sample import Sample
 
-_MOST = 80_000  # draws, both sides together
-_FOR_CHOOSING = 0.4  # of them, to choose the event by: a refutation can come too early to tell
+Floats = npt.NDArray[np.float64]
+
+MOST = 80_000  # draws, both sides together
+FOR_CHOOSING = 0.4  # of them, to choose the event by: a refutation can come too early to tell
+TIME_FOR_CHOOSING = 0.83  # a share of the seconds, if they are limited
+_TIME_FOR_SIDES = (0.92, 1.0)
 _AT_ONCE = 8_192
-_TIME_FOR_CHOOSING, _TIME_FOR_SIDES = 0.83, (0.92, 1.0)  # shares of the seconds, if limited
-_LEVELS = 16
 
 
-def certify(campaign: Campaign, contender: Contender) -> Counterexample | None:
-    """Put the strongest event into words and certify it; None if nothing is left for it."""
-    left = min(_MOST, campaign.budget.samples - campaign.budget.spent)
-    _learn_more(campaign, contender, int(left * _FOR_CHOOSING))
-    sample, each = contender.bettor.sample, int(left * (1.0 - _FOR_CHOOSING)) // 2
-    if each < 1:
-        return None
-    level = _level(campaign, contender)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Suspect:
+    """A pair on which a claim was refuted, and the outputs to choose an event by.
+
+    `log_odds` gives a guess at the log-odds of `data` for each row of the sample; it is asked for
+    only where the claim is a whole profile.
+    """
+
+    pair: Pair
+    claim: Claim
+    encoder: Encoder
+    sample: Sample
+    log_odds: Callable[[], Floats]
+
+
+def suspect(
+    pair: Pair, claim: Claim, seen: tuple[Outputs, Outputs], rng: np.random.Generator
+) -> Suspect:
+    """The suspect of the outputs seen from either side."""
+    encoder, sample = Encoder(), Sample()
+    data, neighbour = (encoder.encode(side) for side in seen)
+    order = rng.permutation(len(data) + len(neighbour))  # a sample may keep the latest rows only
+    both = stack([encoder.widen(data), neighbour])
+    sample.add(both.take(order), order < len(data))
+
+    def log_odds() -> Floats:
+        from dpaudit.witness.ensemble import Ensemble
+
+        more = math.log(len(data) / len(neighbour))  # outputs of one side say nothing by their sum
+        return np.asarray(Ensemble(both.columns).fit(sample) - more)
+
+    return Suspect(pair=pair, claim=claim, encoder=encoder, sample=sample, log_odds=log_odds)
+
+
+def certify(
+    found: Suspect,
+    fresh: tuple[Iterable[Outputs], Iterable[Outputs]],
+    *,
+    draws: int,
+    alpha: float,
+    seed: tuple[int, ...],
+) -> Counterexample | None:
+    """Put the strongest event into words and certify it; None if a side has no fresh outputs.
+
+    `fresh` gives outputs of either side, about `draws` of each; `seed` draws them again.
+    """
+    sample, (epsilon, delta) = found.sample, _level(found)
     event, from_data = strongest_event(
         sample.rows,
         sample.ones,
         sample.zeros,
-        epsilon=level[0],
-        delta=level[1],
-        draws=each,
-        alpha=campaign.alpha,
+        epsilon=epsilon,
+        delta=delta,
+        draws=draws,
+        alpha=alpha,
     )
-    data = _tally(campaign, contender.pair.data, event, each, 0)
-    neighbour = _tally(campaign, contender.pair.neighbour, event, each, 1)
+    data, neighbour = (_tally(event, found.encoder, side, alpha) for side in fresh)
     if data is None or neighbour is None:
         return None
     likely, unlikely = (data, neighbour) if from_data else (neighbour, data)
     return Counterexample(
-        pair=contender.pair,
-        event=event.words(campaign.encoder),
+        pair=found.pair,
+        event=event.words(found.encoder),
         likelier="data" if from_data else "neighbour",
         data=data,
         neighbour=neighbour,
-        delta=level[1],
-        epsilon_lower=epsilon_from_event(likely.lower, unlikely.upper, level[1]),
-        alpha=campaign.alpha,
-        seed=(campaign.entropy, 1),
+        delta=delta,
+        epsilon_lower=epsilon_from_event(likely.lower, unlikely.upper, delta),
+        alpha=alpha,
+        seed=seed,
     )
+
+
+def certify_on_draws(
+    found: Suspect,
+    mechanism: Mechanism,
+    *,
+    draws: int,
+    alpha: float,
+    budget: Budget,
+    entropy: int,
+) -> Counterexample | None:
+    """Certify on `draws` fresh draws of the mechanism on either side; None if there is no room."""
+    if draws < 1:
+        return None
+    data, neighbour = (
+        fresh_draws(mechanism, dataset, draws, budget=budget, seed=(entropy, 1, side), by=by)
+        for side, (dataset, by) in enumerate(
+            zip((found.pair.data, found.pair.neighbour), _TIME_FOR_SIDES, strict=True)
+        )
+    )
+    return certify(found, (data, neighbour), draws=draws, alpha=alpha, seed=(entropy, 1))
+
+
+def certify_bets(campaign: Campaign, contender: Contender) -> Counterexample | None:
+    """Certify what the bets on a pair have found, with what is left of the budget."""
+    left = min(MOST, campaign.budget.samples - campaign.budget.spent)
+    _learn_more(campaign, contender, int(left * FOR_CHOOSING))
+    return certify_on_draws(
+        suspect_of_bets(campaign, contender),
+        campaign.mechanism,
+        draws=int(left * (1.0 - FOR_CHOOSING)) // 2,
+        alpha=campaign.alpha,
+        budget=campaign.budget,
+        entropy=campaign.entropy,
+    )
+
+
+def suspect_of_bets(campaign: Campaign, contender: Contender) -> Suspect:
+    """The suspect of a pair that was bet on."""
+    sample = contender.bettor.sample
+    return Suspect(
+        pair=contender.pair,
+        claim=campaign.claim,
+        encoder=campaign.encoder,
+        sample=sample,
+        log_odds=lambda: contender.bettor.log_odds(sample.rows),
+    )
+
+
+def fresh_draws(
+    mechanism: Mechanism, data: Any, draws: int, *, budget: Budget, seed: tuple[int, ...], by: float
+) -> Iterator[Outputs]:
+    """Outputs on one dataset, piece by piece: so many, or what fits into a share of the time.
+
+    `seed` is the audit's entropy and the key of the piece, but for how many were made before it.
+    """
+    made = 0
+    while size := budget.timely(min(_AT_ONCE, draws - made), by=by):
+        child = np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], made))
+        outputs = draw_side(mechanism, data, size, child)
+        made += size
+        budget.spent += size
+        yield outputs
 
 
 def _learn_more(campaign: Campaign, contender: Contender, draws: int) -> None:
     """Draw more outputs of the pair to choose the event by; they are not bet on."""
     made, most = 0, max(min(_AT_ONCE, -(-draws // 2)), 1)
-    while size := campaign.budget.timely(min(most, draws - made), by=_TIME_FOR_CHOOSING):
+    while size := campaign.budget.timely(min(most, draws - made), by=TIME_FOR_CHOOSING):
         batch = campaign.draw(contender, size, campaign.seed(3, made))
         contender.bettor.learn(campaign.encoder.encode(batch.outputs), batch.labels)
         made += size
 
 
-def _level(campaign: Campaign, contender: Contender) -> tuple[float, float]:
+def _level(found: Suspect) -> tuple[float, float]:
     """The `(epsilon, delta)` of the claim that the event is to break.
 
-    For a profile it is the tangent that the guesses of the experts break most, by their estimate
-    of `H_eps / delta`; no fresh sample has a say in it.
+    For a profile it is the tangent that the guesses break most, by their estimate of
+    `H_eps - delta`; no fresh output has a say in it.
     """
-    claim = campaign.claim
+    claim, sample = found.claim, found.sample
     if isinstance(claim, PureDP):
         return claim.epsilon, 0.0
     if isinstance(claim, ApproxDP):
         return claim.epsilon, claim.delta_at_epsilon
-    sample = contender.bettor.sample
     from_data, from_neighbour = sample.ones.sum(), sample.zeros.sum()
-    log_odds = contender.bettor.log_odds(sample.rows)
+    log_odds = found.log_odds()
 
     def excess(level: tuple[float, float]) -> float:
         epsilon, delta = level
@@ -90,24 +203,21 @@ def _level(campaign: Campaign, contender: Contender) -> tuple[float, float]:
         other = sample.zeros[event].sum() / max(from_neighbour, 1.0)
         return float((share - math.exp(epsilon) * other) - delta)
 
-    return max(claim.tangents(_LEVELS), key=excess)  # type: ignore[attr-defined,no-any-return]
+    return max(levels_of(claim), key=excess)
 
 
-def _tally(campaign: Campaign, data: Any, event: Event, draws: int, side: int) -> Tally | None:
-    """Count the event on fresh draws of one side; None if there is no time for any."""
-    hits = made = 0
-    while size := campaign.budget.timely(min(_AT_ONCE, draws - made), by=_TIME_FOR_SIDES[side]):
-        outputs = draw_side(campaign.mechanism, data, size, campaign.seed(1, side, made))
-        hits += int(event.holds(campaign.encoder.encode(outputs)).sum())
-        made += size
-        campaign.budget.spent += size
-    if made == 0:
+def _tally(event: Event, encoder: Encoder, fresh: Iterable[Outputs], alpha: float) -> Tally | None:
+    """Count the event on the fresh outputs of one side; None if there are none."""
+    hits = draws = 0
+    for outputs in fresh:
+        hits += int(event.holds(encoder.encode(outputs)).sum())
+        draws += len(outputs)
+    if draws == 0:
         return None
     # Four bounds are shown, two on each side: a quarter of alpha for each.
-    alpha = campaign.alpha / 4
     return Tally(
         hits=hits,
-        draws=made,
-        lower=proportion_lower(hits, made, alpha),
-        upper=proportion_upper(hits, made, alpha),
+        draws=draws,
+        lower=proportion_lower(hits, draws, alpha / 4),
+        upper=proportion_upper(hits, draws, alpha / 4),
     )

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from dpaudit.cli.failures import Refusal, with_notes
+from dpaudit.cli.options import (
+    answer_options,
+    claim_option,
+    read_trials,
+    seed_option,
+    tester_options,
+)
 from dpaudit.cli.screen import following, show_audit
 from dpaudit.cli.target import (
     RELATIONS,
@@ -28,9 +35,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 
 @click.command("audit", short_help="Audit a mechanism: refuted, not refuted or undecided.")
 @click.argument("target")
-@click.option(
-    "--claim", required=True, help="eps=1 | eps=1,delta=1e-6 | mu=1 | rho=0.1 | order=2,eps=0.5"
-)
+@claim_option
 @click.option("--relation", type=click.Choice(RELATIONS), help="Which datasets are neighbours.")
 @click.option(
     "--records",
@@ -56,13 +61,12 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
     metavar="JSON",
     help="Only this pair, such as '[[0], [0, 1]]'; may be repeated.",
 )
+@tester_options
 @click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=1e-6,
-    show_default=True,
-    metavar="A",
-    help="The chance of accusing a mechanism that keeps its claim.",
+    "--trials",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="For a batch test: so many pairs (all of --pair, or 20 of a search).",
 )
 @click.option(
     "--samples",
@@ -73,20 +77,11 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 @click.option(
     "--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help="At most so long."
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same audit."
-)
+@seed_option
 @click.option(
     "--one-at-a-time", is_flag=True, help="TARGET gives one output a call: f(data) or f(data, rng)."
 )
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Save the audit as JSON.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the audit as JSON.")
-@click.option("--quiet", is_flag=True, help="Print the verdict's line only, and no progress.")
+@answer_options
 @click.pass_context
 def audit_command(ctx: click.Context, /, **options: Any) -> None:
     """Audit TARGET, a mechanism named pkg.module:function or file.py:function.
@@ -101,49 +96,43 @@ def audit_command(ctx: click.Context, /, **options: Any) -> None:
       dpaudit audit dpaudit.mechanisms:ClippedSum --claim eps=1 \\
         --records floats:-1:1 --relation replace-one
     """
+    answer(ctx, options, lambda: _run(options))
+
+
+def answer(ctx: click.Context, options: dict[str, Any], run: Callable[[], Audit]) -> NoReturn:
+    """Show and save the audit that `run` gives, as the options say, and end with its verdict."""
     output: Path | None = options["output"]
     if output is not None and not output.absolute().parent.is_dir():
         raise Refusal(f"--output: there is no folder {str(output.absolute().parent)!r}.")
-    audit = _run(options)
+    audit = run()
     _show(audit, as_json=options["as_json"], quiet=options["quiet"])
     if output is not None:
         _save(audit, output)
     ctx.exit(EXIT_CODES[audit.verdict.value])
 
 
-def _run(options: dict[str, Any]) -> Audit:
-    claim = read_claim(options["claim"])
-    names = Neighbourhood.__slots__
-    neighbours = read_neighbours(Neighbourhood(**{name: options[name] for name in names}))
-    mechanism = read_mechanism(options["target"], one_at_a_time=options["one_at_a_time"])
-
-    from dpaudit.auditing import audit
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn errors about what was asked, or about outputs, into refusals without a traceback."""
+    from dpaudit.deck import InvalidSamples
     from dpaudit.mechanism import InvalidMechanism
     from dpaudit.returned import InvalidOutput
+    from dpaudit.testers.batch import CannotFire, UnsupportedClaim
 
-    quiet = nullcontext() if options["quiet"] else following(getattr(claim, "symbol", None))
     try:
-        with _health_warnings_later() as later, quiet as progress:
-            found: Audit = audit(
-                mechanism,
-                claim,
-                neighbours,
-                alpha=options["alpha"],
-                samples=options["samples"],
-                seconds=options["seconds"],
-                rng=options["seed"],
-                progress=progress,
-            )
-    except (InvalidMechanism, InvalidOutput) as error:
+        yield
+    except (
+        InvalidMechanism,
+        InvalidOutput,
+        InvalidSamples,
+        CannotFire,
+        UnsupportedClaim,
+    ) as error:
         raise Refusal(with_notes(error)) from error
-    for message in later:
-        if message not in found.warnings:
-            click.echo(f"warning: {message}", err=True)
-    return found
 
 
 @contextmanager
-def _health_warnings_later() -> Iterator[list[str]]:
+def health_warnings_later() -> Iterator[list[str]]:
     """Keep health warnings out of the progress line; the report lists them.
 
     Other warnings are the user's own and are shown as ever.
@@ -163,6 +152,39 @@ def _health_warnings_later() -> Iterator[list[str]]:
 
         warnings.showwarning = later
         yield found
+
+
+def _run(options: dict[str, Any]) -> Audit:
+    claim = read_claim(options["claim"])
+    names = Neighbourhood.__slots__
+    neighbours = read_neighbours(Neighbourhood(**{name: options[name] for name in names}))
+    tester = read_trials(options["tester"], options["trials"])
+    mechanism = read_mechanism(options["target"], one_at_a_time=options["one_at_a_time"])
+
+    from dpaudit.auditing import audit
+
+    quiet = nullcontext() if options["quiet"] else following(getattr(claim, "symbol", None))
+    with one_line_errors(), health_warnings_later() as later, quiet as progress:
+        found: Audit = audit(
+            mechanism,
+            claim,
+            neighbours,
+            **({} if tester is None else {"tester": tester}),
+            alpha=options["alpha"],
+            samples=options["samples"],
+            seconds=options["seconds"],
+            rng=options["seed"],
+            progress=progress,
+        )
+    show_later(later, found)
+    return found
+
+
+def show_later(messages: list[str], audit: Audit) -> None:
+    """Say the health warnings that the report does not list."""
+    for message in messages:
+        if message not in audit.warnings:
+            click.echo(f"warning: {message}", err=True)
 
 
 def _show(audit: Audit, *, as_json: bool, quiet: bool) -> None:

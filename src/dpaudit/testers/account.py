@@ -12,8 +12,8 @@ can lose the fraction `f`.
 
 Verdict and bound share one alpha. A level is refuted together with all below it or not at all, so
 whatever is false in the end, the lowest level that holds was refuted by its own wealth. A mechanism
-that keeps a level below the claim keeps the claim too, so the wealth of that level may be an average
-of its own bets' and the claim's: a claim that is refuted by far never waits for the levels below.
+that keeps a level below the claim keeps the claim too, so the wealth of that level may be a mean of
+its own bets' and the claim's: a claim that is refuted by far never waits for the levels below.
 """
 
 from __future__ import annotations

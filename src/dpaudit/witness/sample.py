@@ -142,7 +142,8 @@ def row_keys(table: Table) -> npt.NDArray[np.uint64]:
     with np.errstate(over="ignore"):
         keys = ((numbers ^ (numbers >> np.uint64(29))) * spread[0]).sum(axis=1)
         if table.atoms is not None:
-            keys += (table.atoms.astype(np.uint64) * spread[1]).sum(axis=1)
+            # One more, so that a row without words has the same key whatever the others have.
+            keys += ((table.atoms + 1).astype(np.uint64) * spread[1]).sum(axis=1)
     return np.asarray(keys, dtype=np.uint64)
 
 

@@ -1,0 +1,133 @@
+"""Write the figures of the CSVs into the README, between its markers `<!-- table: NAME -->`.
+
+    python benchmarks/readme_tables.py
+
+So no figure in the README is typed by hand; a test checks that the two agree.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from tables import RESULTS
+
+README = Path(__file__).parents[1] / "README.md"
+
+Line = dict[str, str]
+
+
+def efficiency(lines: list[Line]) -> list[list[str]]:
+    """Published violations only: the others have no figure to stand beside."""
+    heads = ["mechanism", "claimed epsilon", "floor", "sequential MMD (2025)", "APT (2026)"]
+    rows = [
+        [
+            line["mechanism"],
+            f"{float(line['claim_strength']):g}",
+            line["floor_pairs"],
+            line["gonzalez2025_pairs"] or "-",
+            line["apt2026_pairs"] or "-",
+            f"{float(line['mean_pairs']):.0f}",
+            f"{float(line['ratio_to_floor']):.2f}",
+            f"{100 * float(line['share_refuted']):.0f} %",
+        ]
+        for line in lines
+        if line["target_ratio"]
+    ]
+    return [[*heads, "dpaudit", "ratio to floor", "refuted"], *rows]
+
+
+def validity(lines: list[Line]) -> list[list[str]]:
+    """The share of false accusations, and over how many pairs each audit searched."""
+    rows = [
+        [
+            line["mechanism"],
+            line["claim"],
+            line["audits"],
+            f"{float(line['mean_pairs']):.0f} ({line['fewest_pairs']})",
+            f"{100 * float(line['share_refuted']):.2f} %",
+        ]
+        for line in lines
+    ]
+    return [["mechanism", "claim", "audits", "pairs: mean (fewest)", "refuted"], *rows]
+
+
+def speed(lines: list[Line]) -> list[list[str]]:
+    """Time as a ratio to drawing, and memory."""
+    rows = [
+        [
+            f"{int(line['draws']):,}",
+            f"{float(line['ratio']):.1f}",
+            f"{float(line['peak_mib']):.0f} MiB",
+        ]
+        for line in lines
+    ]
+    return [["draws", "ratio", "peak memory"], *rows]
+
+
+def batch_validity(lines: list[Line]) -> list[list[str]]:
+    """One line for each tester: its largest share over all mechanisms."""
+    rows = []
+    for tester in dict.fromkeys(line["tester"] for line in lines):
+        own = [line for line in lines if line["tester"] == tester]
+        worst = max(own, key=lambda line: float(line["share_refuted"]))
+        rows.append(
+            [
+                tester,
+                f"{len(own)}",
+                worst["runs"],
+                f"{100 * float(worst['share_refuted']):.2f} %",
+                f"{worst['mechanism']}, {worst['claim']}",
+            ]
+        )
+    return [["tester", "mechanisms", "runs of each", "refuted at most", "on"], *rows]
+
+
+def batch_speed(lines: list[Line]) -> list[list[str]]:
+    """Seconds by tester and size."""
+    sizes = list(dict.fromkeys(int(line["draws_a_side"]) for line in lines))
+    seconds = {
+        (line["tester"], line["device"], int(line["draws_a_side"])): float(line["seconds"])
+        for line in lines
+    }
+    rows = [
+        [tester, device, *(f"{seconds[tester, device, size]:.2f} s" for size in sizes)]
+        for tester, device in dict.fromkeys((line["tester"], line["device"]) for line in lines)
+    ]
+    return [["tester", "device", *(f"{size:,} a side" for size in sizes)], *rows]
+
+
+TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
+    "efficiency": efficiency,
+    "validity": validity,
+    "speed": speed,
+    "batch_validity": batch_validity,
+    "batch_speed": batch_speed,
+    "batch_speed_gpu": batch_speed,
+}
+
+
+def filled(text: str, results: Path) -> str:
+    """The text with every marked table made anew."""
+
+    def table(found: re.Match[str]) -> str:
+        name = found["name"]
+        with (results / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+            rows = TABLES[name](list(csv.DictReader(file)))
+        head, *body = ("| " + " | ".join(row) + " |" for row in rows)
+        rule = "|" + "---|" * len(rows[0])
+        return "\n".join([f"<!-- table: {name} -->", head, rule, *body, "<!-- end -->"])
+
+    marked = r"<!-- table: (?P<name>\w+) -->\n.*?<!-- end -->"
+    return re.sub(marked, table, text, flags=re.DOTALL)
+
+
+def main() -> None:
+    """Bring the README up to date."""
+    README.write_text(filled(README.read_text(encoding="utf-8"), RESULTS), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

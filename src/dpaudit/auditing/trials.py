@@ -1,0 +1,343 @@
+"""Batch testers on many pairs: the paper's Algorithm 1, with an alpha that holds for the whole run.
+
+Trial 1, 2, ... asks the finder for a pair, draws as many outputs of either side, tests both
+directions and stops when the claim is refuted (Kong, Medina, Ribero and Syed 2023,
+"DP-Auditorium", algorithm 1). Trial t may err with probability `alpha_t = alpha * 6 / (pi t)^2`,
+half of it in each direction, and these sum to at most alpha (MATH, section 3).
+
+The evidence is the wealth of a bettor to whom a trial is all or nothing. He begins with 1 and
+stakes `alpha_t / alpha` on trial t at odds `1 / alpha_t`, which is fair or worse under the claim.
+So the wealth is one supermartingale: what was not staked yet, and `1 / alpha` more after a
+refutation.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sized
+
+import numpy as np
+
+from dpaudit._version import __version__
+from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.certify import (
+    FOR_CHOOSING,
+    MOST,
+    TIME_FOR_CHOOSING,
+    certify_on_draws,
+    fresh_draws,
+    suspect,
+)
+from dpaudit.claims import Claim, Scalable
+from dpaudit.evidence import Audit, Counterexample, Evidence, PairRecord, Progress, Verdict
+from dpaudit.finders import Finder
+from dpaudit.health import FrozenSeedCheck
+from dpaudit.mechanism import HealthWarning, Mechanism, draw_side
+from dpaudit.pair import Pair
+from dpaudit.returned import Outputs, rows
+from dpaudit.testers.batch import CannotFire
+from dpaudit.testers.trials import Judge, Outcome, Trials, share_of_alpha
+
+_TRIALS = 20  # of a search, unless the user says otherwise
+_FIRST, _GROWTH = 8, 8  # a trial's draws begin with so few and grow so fast, to see their speed
+_TIME = 0.6  # of the seconds, for drawing: the rest is for testing and certifying
+_HISTORY = 2_000
+
+
+class Ledger:
+    """What was found on which pair, and the wealth against the claim."""
+
+    def __init__(self, claim: Claim, alpha: float) -> None:
+        self.claim = claim
+        self.alpha = alpha
+        self.refuted = False
+        self.lower_bound = 0.0 if isinstance(claim, Scalable) else None
+        self.records: list[PairRecord] = []
+        self.strongest: PairRecord | None = None
+        self._best_score = -math.inf
+        self._unspent = 1.0  # share of alpha
+        self._trace: list[tuple[int, float]] = []
+
+    @property
+    def log_wealth(self) -> float:
+        """The log of the wealth; -inf once all of alpha is spent in vain."""
+        wealth = self._unspent + (1.0 / self.alpha if self.refuted else 0.0)
+        return math.log(wealth) if wealth > 0.0 else -math.inf
+
+    @property
+    def evidence(self) -> Evidence:
+        """The wealth after every trial."""
+        return Evidence(
+            trace=tuple(self._trace),
+            log_wealth=self.log_wealth,
+            peak=max(self.log_wealth, 0.0),
+        )
+
+    def enter(
+        self, pair: Pair, outcome: Outcome, *, share: float, draws: int, samples: int
+    ) -> None:
+        """Enter a trial of so many draws, the audit's `samples` up to now with them."""
+        before = self.log_wealth
+        self._unspent = max(self._unspent - share, 0.0)
+        self.refuted |= outcome.refuted
+        if self.lower_bound is not None and outcome.strength_lower is not None:
+            self.lower_bound = max(self.lower_bound, outcome.strength_lower)
+        gain = self.log_wealth - before
+        record = PairRecord(pair=pair, samples=draws, log_wealth=gain, growth=gain / draws)
+        self.records.append(record)
+        if outcome.refuted or outcome.score > self._best_score or self.strongest is None:
+            self.strongest, self._best_score = record, outcome.score
+        self._trace.append((samples, self.log_wealth))
+
+    def audit(
+        self,
+        *,
+        mechanism: str,
+        neighbours: str,
+        counterexample: Counterexample | None,
+        budget: Budget,
+        entropy: int,
+        notes: tuple[str, ...],
+        interrupted: bool,
+    ) -> Audit:
+        """All of it, as the result of an audit."""
+        return Audit(
+            mechanism=mechanism,
+            claim=self.claim,
+            verdict=Verdict.REFUTED if self.refuted else Verdict.NOT_REFUTED,
+            lower_bound=self.lower_bound,
+            counterexample=counterexample,
+            evidence=self.evidence,
+            samples=budget.spent,
+            seconds=budget.elapsed,
+            alpha=self.alpha,
+            rng_seed=entropy,
+            pairs_tried=len(self.records),
+            neighbours=neighbours,
+            strongest=self.strongest,
+            detectable=None,
+            forecast=None,
+            history=tuple(self.records[:_HISTORY]),
+            warnings=notes,
+            interrupted=interrupted,
+            version=__version__,
+        )
+
+
+class TrialRun:
+    """A running audit by trials. `run` may be interrupted at any time: what was found stays."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        claim: Claim,
+        finder: Finder,
+        trials: Trials,
+        *,
+        alpha: float,
+        budget: Budget,
+        entropy: int,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.ledger = Ledger(claim, alpha)
+        self.notes: list[str] = []
+        self._mechanism = mechanism
+        self._finder = finder
+        self._judge = Judge(trials.tester, claim)
+        self._count = _planned(trials, finder)
+        self._alpha = alpha
+        self._budget = budget
+        self._entropy = entropy
+        self._progress = progress
+        self._health = FrozenSeedCheck(mechanism.name)
+        self._size = self._planned_size()
+        self._latest: tuple[Pair, Outputs, Outputs] | None = None
+
+    def _planned_size(self) -> int:
+        """How many outputs of a side each trial draws; refused if they could not refute."""
+        size = (self._budget.samples - self._budget.reserve) // (2 * self._count)
+        if size < 2:
+            raise CannotFire(
+                f"{self._budget.samples} samples are too few for {self._count} trials: a trial "
+                "needs at least 2 outputs of either side. Give more samples, or fewer trials: "
+                "dpaudit.Trials(tester, count=...)."
+            )
+        alpha = self._alpha * share_of_alpha(1, self._count)
+        self._judge.refuse_if_powerless(size, size, alpha=alpha)
+        return size
+
+    def run(self) -> None:
+        """Make trials until the claim is refuted, or pairs, trials, time or power are used up."""
+        for trial in range(1, self._count + 1):
+            share = share_of_alpha(trial, self._count)
+            if trial > 1 and self._is_powerless(self._size, share):
+                self._note_the_end(trial, self._size)
+                return
+            pair = self._finder.ask()
+            if pair is None:
+                return
+            if not self._try(trial, pair, share) or self.ledger.refuted:
+                return
+
+    def _try(self, trial: int, pair: Pair, share: float) -> bool:
+        """One trial; False if there was no time for one that can refute."""
+        outputs, neighbour_outputs = self._draw(trial, pair)
+        size = len(neighbour_outputs)
+        if size < self._size and (size < 2 or self._is_powerless(size, share)):
+            self._note_the_end(trial, size)
+            return False
+        try:
+            outcome = self._judge.both(
+                outputs,
+                neighbour_outputs,
+                alpha=share * self._alpha,
+                seeds=(self._seed(4, trial, 0), self._seed(4, trial, 1)),
+            )
+        except CannotFire:
+            if trial == 1:
+                raise
+            self._note_the_end(trial, size)
+            return False
+        except Exception as error:
+            error.add_note(f"while testing {size} outputs of either side on {pair}")
+            raise
+        self._latest = pair, outputs, neighbour_outputs
+        spent = self._budget.spent
+        self.ledger.enter(pair, outcome, share=share, draws=2 * size, samples=spent)
+        self._finder.tell(pair, outcome.score)
+        self._tell(pair)
+        return True
+
+    def _draw(self, trial: int, pair: Pair) -> tuple[Outputs, Outputs]:
+        """Draw for one trial, in growing pieces: as planned, or what fits if the time is limited.
+
+        What is left of the time is shared evenly among the trials that are left.
+        """
+        pieces: tuple[list[Outputs], list[Outputs]] = ([], [])
+        sides, made, left = (pair.data, pair.neighbour), 0, self._count - trial + 1
+        while made < self._size:
+            wanted = min(max(_FIRST, (_GROWTH - 1) * made), self._size - made)
+            size = self._budget.timely(2 * left * wanted, by=_TIME) // (2 * left)
+            for side, data in enumerate(sides if size else ()):
+                seed = self._seed(0, trial, side, made)
+                piece = draw_side(self._mechanism, data, size, seed)
+                self._budget.spent += size
+                self._look_at(f"{trial} {side}", piece)
+                pieces[side].append(piece)
+            made += size
+            if size < wanted:
+                break
+        return _joined(pieces[0]), _joined(pieces[1])
+
+    def _is_powerless(self, size: int, share: float) -> bool:
+        try:
+            self._judge.refuse_if_powerless(size, size, alpha=share * self._alpha)
+        except CannotFire:
+            return True
+        return False
+
+    def _note_the_end(self, trial: int, size: int) -> None:
+        """Say why there are fewer trials than planned."""
+        alpha = self._alpha * share_of_alpha(trial, self._count)
+        what = "search" if size == self._size else "time"
+        self.notes.append(
+            f"The {what} ended before trial {trial} of {self._count}: {size} outputs of either "
+            f"side can refute nothing at its share of alpha ({alpha:.2g}). Give more samples, more "
+            "time or fewer trials."
+        )
+
+    def _look_at(self, side: str, outputs: Outputs) -> None:
+        """Note, and say, what the health check has to say."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self._health.see(side, outputs)
+        for warning in caught:
+            self.notes.append(str(warning.message))
+            warnings.warn(str(warning.message), HealthWarning, stacklevel=2)
+
+    def _tell(self, pair: Pair) -> None:
+        if self._progress is not None:
+            self._progress(
+                Progress(
+                    pairs=len(self.ledger.records),
+                    samples=self._budget.spent,
+                    budget=self._budget.samples,
+                    seconds=self._budget.elapsed,
+                    lower_bound=self.ledger.lower_bound,
+                    log_wealth=self.ledger.log_wealth,
+                    alpha=self._alpha,
+                    pair=str(pair),
+                )
+            )
+
+    def certify(self) -> Counterexample | None:
+        """Put into words what the last trial found; the event is chosen on it and some more."""
+        assert self._latest is not None
+        pair, *seen = self._latest
+        left = min(MOST, self._budget.samples - self._budget.spent)
+        missing = max(int(left * FOR_CHOOSING) // 2 - len(seen[0]), 0)
+        for side, data in enumerate((pair.data, pair.neighbour)):
+            more = fresh_draws(
+                self._mechanism,
+                data,
+                missing,
+                budget=self._budget,
+                seed=(self._entropy, 3, side),
+                by=TIME_FOR_CHOOSING,
+            )
+            seen[side] = _joined([seen[side], *more])
+        rng = np.random.default_rng(self._seed(5))
+        return certify_on_draws(
+            suspect(pair, self.ledger.claim, (seen[0], seen[1]), rng),
+            self._mechanism,
+            draws=(left - 2 * missing) // 2,
+            alpha=self._alpha,
+            budget=self._budget,
+            entropy=self._entropy,
+        )
+
+    def result(
+        self, neighbours: str, counterexample: Counterexample | None, *, interrupted: bool
+    ) -> Audit:
+        """The audit so far."""
+        return self.ledger.audit(
+            mechanism=self._mechanism.name,
+            neighbours=neighbours,
+            counterexample=counterexample,
+            budget=self._budget,
+            entropy=self._entropy,
+            notes=tuple(self.notes),
+            interrupted=interrupted,
+        )
+
+    def _seed(self, *key: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self._entropy, spawn_key=key)
+
+
+def audit_by_trials(run: TrialRun, neighbours: str) -> Audit:
+    """Run the trials, certify what they find, and give the result; Ctrl-C ends it early."""
+    interrupted, counterexample = False, None
+    try:
+        run.run()
+        if run.ledger.refuted:
+            counterexample = run.certify()
+    except KeyboardInterrupt:
+        interrupted = True
+    return run.result(neighbours, counterexample, interrupted=interrupted)
+
+
+def _planned(trials: Trials, finder: Finder) -> int:
+    """How many trials there are to be: no more than pairs, where their number is known."""
+    pairs = max(len(finder), 1) if isinstance(finder, Sized) else None
+    if trials.count is None:
+        return _TRIALS if pairs is None else pairs
+    return int(trials.count) if pairs is None else min(int(trials.count), pairs)
+
+
+def _joined(pieces: list[Outputs]) -> Outputs:
+    """One sample of several pieces: an array where all are arrays of one shape."""
+    arrays = [piece for piece in pieces if isinstance(piece, np.ndarray)]
+    if len(arrays) == len(pieces) > 0 and len({array.shape[1:] for array in arrays}) == 1:
+        return np.concatenate(arrays)
+    return [output for piece in pieces for output in rows(piece)]

@@ -1,0 +1,102 @@
+"""The options that commands share, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from dpaudit.cli.failures import Refusal
+
+if TYPE_CHECKING:
+    from dpaudit.testers.batch import BatchTester
+    from dpaudit.testers.trials import Trials
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+BETTING = "betting"
+TESTERS = {  # the public name of each batch tester
+    "histogram": "HistogramTester",
+    "hockey-stick": "HockeyStickTester",
+    "renyi": "RenyiTester",
+    "mmd": "MMDTester",
+}
+
+
+def claim_option(command: Command) -> Command:
+    """What is promised: `--claim`."""
+    return click.option(
+        "--claim", required=True, help="eps=1 | eps=1,delta=1e-6 | mu=1 | rho=0.1 | order=2,eps=0.5"
+    )(command)
+
+
+def tester_options(command: Command) -> Command:
+    """How it is tested: `--tester`, `--alpha`."""
+    tester = click.option(
+        "--tester",
+        type=click.Choice((BETTING, *TESTERS)),
+        default=BETTING,
+        show_default=True,
+        help="How outputs are tested: bets as they come, or one of the tests of a whole batch.",
+    )
+    alpha = click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=1e-6,
+        show_default=True,
+        metavar="A",
+        help="The chance of accusing a mechanism that keeps its claim.",
+    )
+    return tester(alpha(command))
+
+
+def seed_option(command: Command) -> Command:
+    """What makes it repeatable: `--seed`."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="The same seed gives the same audit.",
+    )(command)
+
+
+def answer_options(command: Command) -> Command:
+    """What becomes of the answer: `--output`, `--json`, `--quiet`."""
+    output = click.option(
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Save the audit as JSON.",
+    )
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print the audit as JSON.")
+    quiet = click.option(
+        "--quiet", is_flag=True, help="Print the verdict's line only, and no progress."
+    )
+    return output(as_json(quiet(command)))
+
+
+def read_tester(name: str) -> BatchTester | None:
+    """The batch tester of `--tester`; None for bets."""
+    if name == BETTING:
+        return None
+    import dpaudit
+
+    tester: BatchTester = getattr(dpaudit, TESTERS[name])()
+    return tester
+
+
+def read_trials(name: str, count: int | None) -> BatchTester | Trials | None:
+    """The tester of `--tester` with as many trials as `--trials` says; None for bets."""
+    tester = read_tester(name)
+    if count is None:
+        return tester
+    if tester is None:
+        raise Refusal(
+            f"--trials does not go with --tester {BETTING}, which shares its draws out among the "
+            "pairs as they promise. Leave it out."
+        )
+    from dpaudit.testers.trials import Trials
+
+    return Trials(tester, count=count)

@@ -1,0 +1,155 @@
+"""`dpaudit samples`: outputs already drawn, in two files; the exit code is the verdict."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+from zipfile import BadZipFile, is_zipfile
+
+import click
+
+from dpaudit.cli.audit import answer, health_warnings_later, one_line_errors, show_later
+from dpaudit.cli.failures import Refusal
+from dpaudit.cli.options import (
+    answer_options,
+    claim_option,
+    read_tester,
+    seed_option,
+    tester_options,
+)
+from dpaudit.cli.target import read_claim
+
+if TYPE_CHECKING:
+    from dpaudit.evidence import Audit
+
+
+@click.command("samples", short_help="Audit outputs that were drawn before, from two files.")
+@click.argument("outputs", type=click.Path(path_type=Path))
+@click.argument("neighbour_outputs", type=click.Path(path_type=Path))
+@claim_option
+@tester_options
+@seed_option
+@answer_options
+@click.pass_context
+def samples_command(ctx: click.Context, /, **options: Any) -> None:
+    """Audit the outputs of a mechanism on two neighbouring datasets, one file for each.
+
+    \b
+    A file holds independent outputs, one after another:
+      .npy, .npz  one array, the outputs along its first axis
+      .csv, .txt  one output a line, of numbers and words
+      .json       a list
+
+    \b
+    Exit codes: 0 not refuted, 1 refuted, 2 error, 3 undecided.
+
+    \b
+    Example:
+      dpaudit samples with_me.npy without_me.npy --claim eps=1
+    """
+    answer(ctx, options, lambda: _run(options))
+
+
+def _run(options: dict[str, Any]) -> Audit:
+    claim = read_claim(options["claim"])
+    tester = read_tester(options["tester"])
+    outputs = read_outputs(options["outputs"])
+    neighbour_outputs = read_outputs(options["neighbour_outputs"])
+
+    from dpaudit.auditing.compare import compare_samples
+
+    with one_line_errors(), health_warnings_later() as later:
+        found = compare_samples(
+            outputs,
+            neighbour_outputs,
+            claim,
+            tester=tester,
+            alpha=options["alpha"],
+            rng=options["seed"],
+        )
+    show_later(later, found)
+    return found
+
+
+def read_outputs(path: Path) -> Any:
+    """The outputs in a file, one after another."""
+    readers: dict[str, Callable[[Path], Any]] = {
+        ".npy": _read_npy,
+        ".npz": _read_npz,
+        ".csv": _read_text,
+        ".txt": _read_text,
+        ".json": _read_json,
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise Refusal(f"{path}: outputs are read from {', '.join(readers)} files only.")
+    try:
+        return reader(path)
+    except FileNotFoundError as error:
+        raise Refusal(f"there is no file {str(path)!r}.") from error
+    except (OSError, EOFError, ValueError, BadZipFile, csv.Error) as error:
+        raise Refusal(f"{path} cannot be read: {str(error).rstrip('.')}.") from error
+
+
+def _read_npy(path: Path) -> Any:
+    import numpy as np
+
+    with path.open("rb") as file:  # never a pickle: loading one can run any code
+        outputs = np.lib.format.read_array(file, allow_pickle=False)
+    return outputs
+
+
+def _read_npz(path: Path) -> Any:
+    import numpy as np
+
+    with path.open("rb") as file, np.load(_zipped(file), allow_pickle=False) as archive:
+        if len(archive.files) != 1:
+            names = ", ".join(archive.files) or "none"
+            raise ValueError(f"it must hold one array, got {len(archive.files)} ({names})")
+        return archive[archive.files[0]]
+
+
+def _zipped(file: BinaryIO) -> BinaryIO:
+    if not is_zipfile(file):
+        raise ValueError("it is no archive of arrays")
+    file.seek(0)
+    return file
+
+
+def _read_json(path: Path) -> Any:
+    outputs = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(outputs, list):
+        raise ValueError(f"it must hold a list of outputs, got {type(outputs).__name__}")
+    return outputs
+
+
+def _read_text(path: Path) -> Any:
+    """Lines of cells; what is no number is a word. Lines of one cell are that cell."""
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if path.suffix.lower() == ".csv":
+        cells = [[cell.strip() for cell in row] for row in csv.reader(lines, skipinitialspace=True)]
+    else:
+        cells = [line.replace(",", " ").split() for line in lines]
+    # Cell by cell, so that one word in a file leaves its numbers the same as in the other file.
+    table = [[_cell(cell) for cell in row] for row in cells]
+    if len(table) > 1 and _is_header(table[0], table[1:]):
+        del table[0]
+    return [row[0] for row in table] if all(len(row) == 1 for row in table) else table
+
+
+def _cell(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _is_header(first: list[float | str], others: list[list[float | str]]) -> bool:
+    """Names of columns: words above nothing but numbers."""
+    return all(isinstance(cell, str) for cell in first) and all(
+        isinstance(cell, float) for row in others for cell in row
+    )

@@ -1,0 +1,96 @@
+"""The MMD tester accuses mechanisms exactly on their claim with probability at most alpha.
+
+Null: every run refutes with probability at most ALPHA, independently. Of RUNS runs more than
+`binom.isf(1e-7, RUNS, ALPHA)` then do so with probability below 1e-7 for each of nine tests.
+A tester that took the estimate for the bound is caught: the last test shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dpaudit.claims import ApproxDP, Claim, GaussianDP, PureDP
+from dpaudit.testers.mmd import MMDTester
+from dpaudit.testing.tight import TightPair, tight_pairs
+
+RUNS, ALPHA, DRAWS = 50, 0.1, 600
+
+
+def limit(runs: int) -> float:
+    return float(binom.isf(1e-7, runs, ALPHA))
+
+
+def refuted(
+    tester: MMDTester, claim: Claim, draw: Callable[[int], tuple[Any, Any]], runs: int = RUNS
+) -> int:
+    """How many of the runs refute the claim."""
+    count = 0
+    for run in range(runs):
+        outputs, neighbour_outputs = draw(run)
+        generator = np.random.default_rng([1, run])
+        bound = tester.lower_bound(outputs, neighbour_outputs, claim, alpha=ALPHA, rng=generator)
+        count += bound > tester.threshold(claim)
+    return count
+
+
+def drawn_from(pair: TightPair) -> Callable[[int], tuple[Any, Any]]:
+    def draw(run: int) -> tuple[Any, Any]:
+        generator = np.random.default_rng([0, run])
+        return pair.data(DRAWS, generator), pair.neighbour(DRAWS - 100, generator)
+
+    return draw
+
+
+@pytest.mark.parametrize(
+    ("tester", "claim", "place"),
+    [
+        (MMDTester(), PureDP(0.01), 0),
+        (MMDTester(), PureDP(0.1), 0),
+        (MMDTester(), PureDP(1.0), 0),
+        (MMDTester(), PureDP(0.01), 1),
+        (MMDTester(), PureDP(0.1), 1),
+        (MMDTester(), PureDP(1.0), 1),
+        (MMDTester(kernel="laplacian", estimator="linear"), ApproxDP(1.0, 0.2), 0),
+        (MMDTester(), GaussianDP(1.0), 0),
+    ],
+    ids=[
+        *("bits-0.01", "bits-0.1", "bits-1", "laplace-0.01", "laplace-0.1", "laplace-1"),
+        *("four-points", "gaussian"),
+    ],
+)
+def test_a_mechanism_on_its_claim_is_rarely_refuted(
+    tester: MMDTester, claim: Claim, place: int
+) -> None:
+    pair = tight_pairs(claim, draws=DRAWS)[place]
+    assert refuted(tester, claim, drawn_from(pair)) <= limit(RUNS)
+
+
+def test_randomized_response_in_one_of_three_columns_of_words_is_rarely_refuted() -> None:
+    """Choosing the column, the bandwidth and the blocks costs nothing: others are bounded."""
+    (pair, *_) = tight_pairs(PureDP(1.0), draws=DRAWS)
+
+    def draw(run: int) -> tuple[Any, Any]:
+        generator = np.random.default_rng([0, run])
+
+        def rows(bits: Any) -> list[tuple[float, str, int]]:
+            noise = generator.normal(size=len(bits))
+            return [(x, "no" if bit else "yes", 3) for x, bit in zip(noise, bits, strict=True)]
+
+        return rows(pair.data(DRAWS, generator)), rows(pair.neighbour(DRAWS, generator))
+
+    assert refuted(MMDTester(), PureDP(1.0), draw) <= limit(RUNS)
+
+
+def test_the_estimate_without_a_bound_would_be_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def estimate(values: Any, alpha: float, **settings: Any) -> float:
+        return float(np.mean(values))
+
+    monkeypatch.setattr("dpaudit.testers.mmd.mean_lower", estimate)
+    (pair, *_) = tight_pairs(PureDP(1.0), draws=DRAWS)
+    count = refuted(MMDTester(bandwidth=0.1), PureDP(1.0), drawn_from(pair), runs=200)
+    assert count > limit(200)

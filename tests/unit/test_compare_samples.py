@@ -1,0 +1,440 @@
+"""Outputs in hand: every form they come in, and an answer that is as valid as an audit's."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.stats import binom
+
+import dpaudit
+from dpaudit import Audit, CannotFire, Pair, PureDP, Verdict, compare_samples
+from dpaudit.deck import SIDES, Deck, InvalidSamples, in_hand
+from dpaudit.evidence import audit_from_json
+
+Floats = npt.NDArray[np.float64]
+
+BETS: list[Any] = [None, dpaudit.BettingTester()]
+QUICK: list[Any] = [None, dpaudit.HistogramTester()]  # one tester of either way
+BATCH: list[Any] = [
+    dpaudit.HistogramTester(),
+    dpaudit.HockeyStickTester(classifier="linear"),
+    dpaudit.RenyiTester(),
+    dpaudit.MMDTester(),
+]
+
+
+def name_of(tester: Any) -> str:
+    return "default" if tester is None else type(tester).__name__
+
+
+def laplace(size: int, *, shift: float = 0.0, scale: float = 1.0, seed: int = 0) -> Floats:
+    return shift + np.random.default_rng(seed).laplace(scale=scale, size=size)
+
+
+def without_seconds(found: Audit) -> str:
+    return json.dumps({**found.to_json(), "seconds": 0}, sort_keys=True)
+
+
+class Recording:
+    """A tester from elsewhere that refutes where it is told to, and remembers what it was given."""
+
+    def __init__(self, *, refutes_in: int = 0) -> None:
+        self.refutes_in = refutes_in
+        self.calls: list[tuple[Any, Any, float, float]] = []
+
+    def threshold(self, claim: Any) -> float:
+        return 0.5
+
+    def lower_bound(
+        self, outputs: Any, neighbour_outputs: Any, claim: Any, *, alpha: float, rng: Any
+    ) -> float:
+        self.calls.append((outputs, neighbour_outputs, alpha, rng.random()))
+        return 1.0 if len(self.calls) == self.refutes_in else 0.0
+
+
+# --- what comes back ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tester", [*QUICK, Recording(refutes_in=2)], ids=name_of)
+def test_a_leak_is_refuted_with_an_event_in_words(tester: Any, tmp_path: Path) -> None:
+    found = compare_samples(
+        laplace(800, shift=6.0), laplace(700, seed=1), PureDP(1.0), tester=tester, rng=3
+    )
+    assert found.verdict is Verdict.REFUTED
+    assert found.mechanism == "the sampled mechanism"
+    assert found.neighbours == "two samples in hand"
+    assert found.pairs_tried == 1
+    assert found.samples == 1_500
+    assert found.lower_bound is not None
+    assert found.lower_bound >= 1.0
+    shown = found.counterexample
+    assert shown is not None
+    assert shown.pair == found.history[0].pair == Pair("outputs", "neighbour_outputs")
+    assert shown.event.startswith("output ")
+    assert shown.seed == ()
+    assert shown.epsilon_lower > 1.0
+    assert found.evidence.e_value >= 1e6 * (1 - 1e-9)
+    assert audit_from_json(json.loads(json.dumps(found.to_json()))) == found
+    found.save(tmp_path / "audit.json")
+    assert dpaudit.load(tmp_path / "audit.json") == found
+    assert str(found).startswith("REFUTED: the sampled mechanism is not 1-DP: epsilon >")
+
+
+@pytest.mark.parametrize("tester", [*BETS, *BATCH, Recording()], ids=name_of)
+def test_the_same_distribution_is_not_refuted(tester: Any) -> None:
+    """Null: accused with probability at most 1e-6."""
+    found = compare_samples(laplace(500), laplace(500, seed=1), PureDP(1.0), tester=tester, rng=3)
+    assert found.verdict is Verdict.NOT_REFUTED
+    assert found.counterexample is None
+    assert found.lower_bound is not None
+    assert 0.0 <= found.lower_bound <= 1.0
+    assert found.strongest is not None
+    assert audit_from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert str(found).startswith("NOT REFUTED: the sampled mechanism, claimed 1-DP")
+
+
+@pytest.mark.parametrize("tester", QUICK, ids=name_of)
+def test_the_same_rng_gives_the_same_audit(tester: Any) -> None:
+    def once(rng: Any) -> str:
+        outputs, others = laplace(300, shift=3.0), laplace(300, seed=1)
+        return without_seconds(
+            compare_samples(outputs, others, PureDP(0.5), tester=tester, rng=rng)
+        )
+
+    assert once(5) == once(5) != once(6)
+    assert once(np.random.default_rng(5)) == once(np.random.default_rng(5))
+
+
+def test_the_mechanism_may_be_named_and_the_samples_stay_as_they_are() -> None:
+    outputs, others = laplace(100), laplace(100, seed=1).tolist()
+    kept = outputs.copy(), list(others)
+    found = compare_samples(outputs, others, PureDP(1.0), rng=1, name="counter")
+    assert found.mechanism == "counter"
+    assert np.array_equal(outputs, kept[0])
+    assert others == kept[1]
+
+
+def test_sharpening_goes_on_betting() -> None:
+    outputs, others = laplace(1_000, shift=1.0, scale=0.4), laplace(1_000, scale=0.4, seed=1)
+    tester = dpaudit.BettingTester(after_refuting="sharpen")
+    found = compare_samples(outputs, others, PureDP(1.0), tester=tester, rng=1)
+    assert found.verdict is Verdict.REFUTED
+    assert found.evidence.trace[-1][0] > 1_600
+    assert found.lower_bound is not None
+    assert 1.0 < found.lower_bound <= 2.5
+
+
+# --- a batch tester: one trial with all outputs ---------------------------------------------------
+
+
+def test_a_batch_tester_gets_all_outputs_and_half_of_alpha_in_each_direction() -> None:
+    outputs, others = laplace(30), laplace(20, seed=1)
+    tester = Recording()
+    found = compare_samples(outputs, others, PureDP(1.0), tester=tester, alpha=0.1, rng=1)
+    there, back = tester.calls
+    assert np.array_equal(there[0], outputs)
+    assert np.array_equal(there[1], others)
+    assert np.array_equal(back[0], others)
+    assert np.array_equal(back[1], outputs)
+    assert there[2] == back[2] == 0.05
+    assert there[3] != back[3]
+    assert found.samples == 50
+    assert found.evidence.log_wealth == -math.inf
+    assert found.evidence.trace == ((50, -math.inf),)
+
+
+def test_the_event_is_chosen_on_one_half_and_counted_on_the_other() -> None:
+    tester = Recording(refutes_in=1)
+    outputs, others = np.arange(201.0), 500.0 + np.arange(141.0)
+    found = compare_samples(outputs, others, PureDP(1.0), tester=tester, rng=1)
+    shown = found.counterexample
+    assert shown is not None
+    assert (shown.data.draws, shown.neighbour.draws) == (101, 71)
+    assert (shown.data.hits, shown.neighbour.hits) in ((101, 0), (0, 71))
+    assert found.samples == 342
+
+
+def test_trials_are_refused() -> None:
+    with pytest.raises(TypeError, match="two samples are compared in one trial: give the tester"):
+        compare_samples([1, 2], [1, 2], PureDP(1.0), tester=dpaudit.Trials(Recording()))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tester", BATCH, ids=name_of)
+def test_a_test_that_can_never_fire_is_refused_with_its_reach(tester: Any) -> None:
+    with pytest.raises(CannotFire, match=r"can never refute 8-DP with 20 and 20 samples.*>="):
+        compare_samples(np.zeros(20), np.ones(20), PureDP(8.0), tester=tester)
+
+
+@pytest.mark.parametrize("sizes", [(12, 2_000), (2_000, 12)])
+def test_a_direction_that_cannot_fire_leaves_the_other(sizes: tuple[int, int]) -> None:
+    """Of few outputs none is likely enough for P(A), or all are too rare for Q(A)."""
+    tester = dpaudit.HistogramTester()
+    outputs, others = np.zeros(sizes[0]), np.ones(sizes[1])
+    with pytest.raises(CannotFire):
+        tester.examine(
+            np.ones(2_000), np.zeros(12), PureDP(1.0), alpha=0.025, rng=np.random.default_rng(0)
+        )
+    found = compare_samples(outputs, others, PureDP(1.0), tester=tester, alpha=0.05, rng=1)
+    assert found.verdict is Verdict.REFUTED
+
+
+# --- bets: the outputs are dealt like draws -------------------------------------------------------
+
+
+def test_a_deck_deals_every_output_once_in_random_order() -> None:
+    deck = Deck(np.arange(1_000), list("abc"), np.random.default_rng(0))
+    first, second = deck.deal("outputs", 400), deck.deal("outputs", 600)
+    dealt = np.concatenate([np.asarray(first), np.asarray(second)])
+    assert sorted(dealt.tolist()) == list(range(1_000))
+    assert not np.array_equal(dealt, np.arange(1_000))
+    assert (deck.left("outputs"), deck.left("neighbour_outputs"), deck.fewest) == (0, 3, 0)
+    assert sorted(deck.deal("neighbour_outputs", 3)) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="1 outputs are wanted, but only 0 are left"):
+        deck.deal("outputs", 1)
+
+
+def test_a_deck_is_shuffled_fairly() -> None:
+    """Null: all 6 orders of 3 outputs are equally likely; each count is within its 1e-7 tails."""
+    rng, runs = np.random.default_rng(0), 3_000
+    orders = Counter(tuple(Deck([1, 2, 3], [0, 0], rng).deal("outputs", 3)) for _ in range(runs))
+    assert len(orders) == 6
+    low, high = binom.ppf(5e-8, runs, 1 / 6), binom.isf(5e-8, runs, 1 / 6)
+    assert all(low <= count <= high for count in orders.values())
+
+
+@pytest.mark.parametrize("sizes", [(200, 200), (40, 4_000)])
+def test_the_smaller_side_is_used_up_and_as_much_of_the_larger(sizes: tuple[int, int]) -> None:
+    used = 2 * 0.95 * min(sizes)  # one in twenty is kept back; the coin is fair, not even
+    outputs, others = (laplace(size, seed=seed) for seed, size in enumerate(sizes))
+    for first, second in ((outputs, others), (others, outputs)):
+        found = compare_samples(first, second, PureDP(1.0), rng=1)
+        assert abs(found.samples - used) < 6 * math.sqrt(used)
+
+
+def test_all_outputs_count_where_a_leak_is_found() -> None:
+    found = compare_samples(np.ones(5_000), np.zeros(200), PureDP(1.0), rng=1)
+    shown = found.counterexample
+    assert shown is not None
+    assert found.samples == 5_200
+    bets = found.evidence.trace[-1][0]
+    assert bets < 100
+    assert shown.data.draws > 4_700
+    assert 40 < shown.neighbour.draws < 180
+    assert {shown.data.hits, shown.neighbour.hits} in (
+        {0, shown.data.draws},
+        {0, shown.neighbour.draws},
+    )
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 12, 20])
+@pytest.mark.parametrize("leaks", [True, False])
+def test_few_outputs_are_no_error(size: int, leaks: bool) -> None:
+    found = compare_samples(np.ones(size), np.zeros(size) if leaks else np.ones(size), PureDP(0.1))
+    assert found.samples <= 2 * size
+    if not leaks:
+        assert found.verdict is Verdict.NOT_REFUTED
+
+
+def test_an_interrupted_comparison_returns_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    dealt, deal = 0, Deck.deal
+
+    def stopped(deck: Deck, side: str, size: int) -> Any:
+        nonlocal dealt
+        dealt += size
+        if dealt > 100:
+            raise KeyboardInterrupt
+        return deal(deck, side, size)
+
+    monkeypatch.setattr(Deck, "deal", stopped)
+    found = compare_samples(laplace(400), laplace(400, seed=1), PureDP(1.0), rng=1)
+    assert found.interrupted
+    assert 50 < found.samples <= 100
+    assert found.pairs_tried == 1
+
+
+def test_the_order_of_the_outputs_says_nothing() -> None:
+    """Null: the sides hold the same values, one sorted up and one down; accused with 1e-6."""
+    values = laplace(150)
+    found = compare_samples(np.sort(values), -np.sort(-values), PureDP(0.1), rng=1)
+    assert found.verdict is Verdict.NOT_REFUTED
+
+
+def test_bets_on_a_mechanism_exactly_on_its_claim_are_fair() -> None:
+    """Null: randomized response keeps 0.5-DP exactly, so a run accuses with probability <= 0.05.
+
+    The number of accusations is at most binomial: a one-sided test with false alarm 1e-6.
+    """
+    runs, size, rng = 20, 30, np.random.default_rng(0)
+    truth = math.exp(0.5) / (1 + math.exp(0.5))
+    accused = 0
+    for seed in range(runs):
+        outputs, others = rng.random(size) < truth, rng.random(size) >= truth
+        accused += compare_samples(outputs, others, PureDP(0.5), alpha=0.05, rng=seed).refuted
+    assert accused <= binom.isf(1e-6, runs, 0.05)
+
+
+# --- every form of outputs ------------------------------------------------------------------------
+
+
+N = 420
+FORMS: dict[str, tuple[Any, Any]] = {
+    "numbers": (np.zeros(N), np.ones(N)),
+    "integers": (np.zeros(N, dtype=np.int64), np.ones(N, dtype=np.int8)),
+    "booleans": (np.zeros(N, dtype=bool), np.ones(N, dtype=bool)),
+    "lists": ([0] * N, [1] * N),
+    "tuple": ((0.0,) * N, [1.0] * N),
+    "unequal sizes": (np.zeros(N), np.ones(2 * N)),
+    "one column": (np.zeros((N, 1)), np.ones(N)),
+    "vectors": (np.zeros((N, 3)), np.ones((N, 3))),
+    "vectors in lists": ([[0.0, 1.0]] * N, [[1.0, 1.0]] * N),
+    "words": (["no"] * N, ["yes"] * N),
+    "arrays of words": (np.array(["no"] * N), np.array(["yes"] * N)),
+    "NaN on one side": (np.full(N, np.nan), np.ones(N)),
+    "some NaN on one side": (np.where(np.arange(N) % 2, np.nan, 1.0), np.ones(N)),
+    "inf on one side": (np.where(np.arange(N) % 2, np.inf, 1.0), np.ones(N)),
+    "None on one side": ([None, 1.0] * (N // 2), [1.0] * N),
+    "mixed objects": ([{"a": 1}, "b"] * (N // 2), [{"a": 2}, "b"] * (N // 2)),
+    "other shapes": (np.zeros((N, 2)), np.zeros((N, 3))),
+    "numbers and vectors": (np.zeros((N, 2)), np.zeros(N)),
+    "numbers and words": (np.zeros(N), ["a"] * N),
+    "complex": (np.full(N, 1j), np.full(N, 1.0 + 0j)),
+}
+
+
+WIDE = ("complex", "mixed objects", "numbers and vectors", "other shapes", "vectors in lists")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_batch_tester_finds_a_leak_in_every_form(form: str) -> None:
+    for outputs, others in (FORMS[form], FORMS[form][::-1]):
+        found = compare_samples(
+            outputs, others, PureDP(0.1), tester=dpaudit.HistogramTester(), rng=1
+        )
+        assert found.verdict is Verdict.REFUTED
+        assert found.counterexample is not None
+
+
+# Bets on several columns take longer, and all that is wide is dealt alike: one of them will do.
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in WIDE])
+@pytest.mark.filterwarnings("ignore::dpaudit.mechanism.HealthWarning")
+def test_bets_find_a_leak_in_every_form(form: str) -> None:
+    outputs, others = (side[:150] for side in FORMS[form])
+    found = compare_samples(outputs, others, PureDP(0.1), rng=1)
+    assert found.verdict is Verdict.REFUTED
+    assert found.counterexample is not None
+
+
+def _halved(values: list[Any]) -> tuple[list[Any], list[Any]]:
+    return values[::2], values[1::2]
+
+
+HONEST: dict[str, tuple[Any, Any]] = {
+    "one column against none": (laplace(N).reshape(N, 1), laplace(N, seed=1)),
+    "one column in lists": ([[x] for x in laplace(N)], laplace(N, seed=1)),
+    "integers against floats": (np.arange(N) % 5, (np.arange(N) % 5).astype(float)),
+    "large integers": (2**60 + np.arange(N) % 5, [2**60 + i % 5 for i in range(N)]),
+    "a list against an array": (laplace(N).tolist(), laplace(N, seed=1)),
+    "constant": (np.zeros(N), np.zeros(N)),
+    "a constant word": (["same"] * N, ["same"] * N),
+    "words never seen twice": _halved([f"word {i}" for i in range(2 * N)]),
+    "numbers and words": ([1.0, "a", None] * (N // 3), [1.0, "a", None] * (N // 3)),
+    "50 dimensions": (
+        np.random.default_rng(0).normal(size=(200, 50)),
+        np.random.default_rng(1).normal(size=(200, 50)),
+    ),
+    "NaN on both sides": (
+        np.where(np.arange(N) % 3, np.nan, laplace(N)),
+        np.where(np.arange(N) % 3, np.nan, laplace(N, seed=1)),
+    ),
+    "unequal sizes": (laplace(N), laplace(3 * N, seed=1)),
+}
+
+
+SLOWER = ("50 dimensions", "unequal sizes")  # and tested where the testers are
+
+
+@pytest.mark.parametrize(
+    ("tester", "form"),
+    [(one, form) for one in [None, *BATCH] for form in HONEST if form not in SLOWER]
+    + [(dpaudit.HistogramTester(), form) for form in SLOWER],
+    ids=lambda value: value if isinstance(value, str) else name_of(value),
+)
+@pytest.mark.filterwarnings("ignore::dpaudit.mechanism.HealthWarning")
+def test_the_form_alone_accuses_nobody(form: str, tester: Any) -> None:
+    """Null: both sides have one distribution (or the same values); accused with 1e-6 at most."""
+    outputs, others = HONEST[form]
+    if tester is None:  # a form that accuses does so at once
+        outputs, others = outputs[:40], others[:40]
+    found = compare_samples(outputs, others, PureDP(1.0), tester=tester, rng=1)
+    assert found.verdict is Verdict.NOT_REFUTED
+
+
+def test_other_shapes_are_warned_of() -> None:
+    with pytest.warns(dpaudit.HealthWarning, match="gave numbers of shape"):
+        found = compare_samples(np.zeros((60, 2)), np.zeros((60, 3)), PureDP(0.1), rng=1)
+    assert "a leak, or a mistake" in found.warnings[0]
+
+
+# --- what cannot be compared ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([], "must hold at least 2 outputs, got 0"),
+        (np.zeros((0, 3)), "must hold at least 2 outputs, got 0"),
+        ([1.0], "must hold at least 2 outputs, got 1"),
+        (np.zeros((1, 5)), "must hold at least 2 outputs, got 1"),
+        (1.0, "must be an array or a list with one output per draw, got float"),
+        (None, "must be an array or a list with one output per draw, got NoneType"),
+        (np.array(1.0), "must be an array or a list with one output per draw, got ndarray"),
+        ("words", "must be an array or a list with one output per draw, got str"),
+        (b"bytes", "must be an array or a list with one output per draw, got bytes"),
+        ({"a": 1, "b": 2}, "must be an array or a list with one output per draw, got dict"),
+        ({1, 2, 3}, "must be an array or a list with one output per draw, got set"),
+        (iter([1, 2]), "must be an array or a list with one output per draw, got list_iterator"),
+        (list, "must be an array or a list with one output per draw, got type"),
+    ],
+)
+@pytest.mark.parametrize("tester", [None, Recording()], ids=name_of)
+def test_what_is_no_sample_is_refused_by_name(wrong: Any, message: str, tester: Any) -> None:
+    with pytest.raises(InvalidSamples, match=rf"^outputs {message}"):
+        compare_samples(wrong, [1.0, 2.0], PureDP(1.0), tester=tester)
+    with pytest.raises(ValueError, match=rf"^neighbour_outputs {message}"):
+        compare_samples([1.0, 2.0], wrong, PureDP(1.0), tester=tester)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"claim": 1.0}, TypeError, "claim must be a claim"),
+        ({"alpha": 0.0}, ValueError, "alpha must be between 0 and 1, got 0.0"),
+        ({"alpha": "small"}, ValueError, "alpha must be between 0 and 1"),
+        ({"rng": -1}, ValueError, "rng must be a Generator"),
+        ({"tester": "histogram"}, TypeError, "tester must be a BettingTester, got 'histogram'"),
+        ({"tester": dpaudit.MMDTester}, TypeError, "tester must be a BettingTester, got <class"),
+    ],
+)
+def test_a_wrong_argument_is_refused_by_name_and_value(
+    wrong: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        compare_samples(
+            **{"outputs": [1, 2], "neighbour_outputs": [1, 2], "claim": PureDP(1.0), **wrong}
+        )
+
+
+def test_samples_are_read_into_one_form() -> None:
+    assert (SIDES.data, SIDES.neighbour) == ("outputs", "neighbour_outputs")
+    first, second = in_hand([[1, 2], (3, 4)], np.zeros((2, 2)))
+    assert isinstance(first, np.ndarray)
+    assert isinstance(second, np.ndarray)
+    assert first.dtype == second.dtype == np.float64
+    assert first.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert in_hand([[1], [2, 3]], [["a"], ["b"]]) == ([[1], [2, 3]], [["a"], ["b"]])
+    assert in_hand(np.ma.masked_equal([1, 2], 2), [0, 1])[0] == [1, None]

@@ -1,0 +1,452 @@
+"""The Rényi tester: thresholds, what it finds in which outputs, what it refuses; its networks."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from typing import Any
+
+import mpmath as mp  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+
+from dpaudit.claims import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP
+from dpaudit.outputs import Encoder, stack
+from dpaudit.stats.means import mean_lower, mean_upper
+from dpaudit.testers import network
+from dpaudit.testers.batch import CannotFire, Examiner, Finding, UnsupportedClaim
+from dpaudit.testers.renyi import Certifier, RenyiTester, mironov, pure_renyi
+from dpaudit.testers.renyi_witness import Cut, best_cut, chebyshev, depths_of, gains, log_mean
+
+ALPHA = 0.05
+NEEDS_TORCH = "the neural testers need torch: pip install 'dpaudit[neural]'"
+
+
+def examined(outputs: Any, others: Any, claim: Any, seed: int = 0, **settings: Any) -> Finding:
+    rng = np.random.default_rng(seed)
+    return RenyiTester(**settings).examine(outputs, others, claim, alpha=ALPHA, rng=rng)
+
+
+# What claims allow
+
+
+@pytest.mark.parametrize("order", [1.001, 1.1, 2.0, 7.5, 64.0, 1000.0])
+@pytest.mark.parametrize("epsilon", [1e-4, 0.01, 0.3, 1.0, 5.7, 50.0])
+def test_the_sharp_threshold_against_high_precision(epsilon: float, order: float) -> None:
+    with mp.workdps(60):
+        a, e = mp.mpf(order), mp.mpf(epsilon)
+        ratio = (mp.sinh(a * e) - mp.sinh((a - 1) * e)) / mp.sinh(e)
+        expected = mp.log(ratio) / (a - 1)
+        p, q = 1 / (1 + mp.exp(-e)), 1 / (1 + mp.exp(e))  # randomized response, by the definition
+        divergence = mp.log(p**a * q ** (1 - a) + q**a * p ** (1 - a)) / (a - 1)
+        assert abs(divergence - expected) < mp.mpf(10) ** -40 * (1 + 1 / (a - 1))
+    assert pure_renyi(epsilon, order) == pytest.approx(float(expected), rel=1e-11)
+    assert pure_renyi(epsilon, order) <= mironov(epsilon, order) * (1 + 1e-12)
+    assert pure_renyi(0.0, order) == mironov(0.0, order) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "order", "allowed"),
+    [
+        (RenyiDP(3.0, 0.7), None, 0.7),
+        (RenyiDP(3.0, 0.7), 3.0, 0.7),
+        (ZCDP(0.5), 4.0, 2.0),
+        (GaussianDP(2.0), 1.5, 3.0),
+        (PureDP(1.0), 2.0, math.log(math.cosh(1.5) / math.cosh(0.5))),
+    ],
+)
+def test_thresholds(claim: Any, order: float | None, allowed: float) -> None:
+    assert RenyiTester(order=order).threshold(claim) == pytest.approx(allowed, rel=1e-14)
+
+
+def test_default_orders_and_rules() -> None:
+    tester = RenyiTester()
+    assert tester.order_for(PureDP(1.0)) == 64.0
+    assert tester.order_for(ZCDP(1.0)) == tester.order_for(GaussianDP(1.0)) == 1.1
+    assert tester.order_for(RenyiDP(1.5, 1.0)) == 1.5
+    loose = RenyiTester(threshold_rule="mironov")
+    assert loose.threshold(PureDP(1.0)) == 1.0 > tester.threshold(PureDP(1.0))
+
+
+@pytest.mark.parametrize(
+    "claim", [PureDP(1.0), ZCDP(1.0), GaussianDP(1.0), RenyiDP(64.0, 1.0)], ids=str
+)
+@pytest.mark.parametrize("rule", ["sharp", "mironov"])
+@pytest.mark.parametrize("strength", [1e-4, 0.03, 1.0, 6.0])
+def test_the_strength_is_the_one_that_allows_the_divergence(
+    claim: Any, rule: str, strength: float
+) -> None:
+    tester = RenyiTester(threshold_rule=rule)
+    allowed = tester.threshold(claim.with_strength(strength))
+    assert tester._strength(claim, allowed) == pytest.approx(strength, rel=1e-9)
+    assert tester._strength(claim, -math.inf) == tester._strength(claim, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    "claim", [ApproxDP(1.0, 1e-6), Profile(PureDP(1.0).delta, name="other")], ids=["approx", "any"]
+)
+def test_claims_about_no_divergence_are_refused(claim: Any) -> None:
+    message = "bounds no Rényi divergence.*use HockeyStickTester or HistogramTester"
+    with pytest.raises(UnsupportedClaim, match=message):
+        RenyiTester().threshold(claim)
+    with pytest.raises(UnsupportedClaim, match=message):
+        examined(np.zeros(100), np.ones(100), claim)
+
+
+def test_another_order_is_refused() -> None:
+    message = re.escape("use RenyiTester(order=3), or leave the order out")
+    with pytest.raises(UnsupportedClaim, match=message):
+        RenyiTester(order=2.0).threshold(RenyiDP(3.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"order": 1.0}, "order must be a number > 1, got 1.0"),
+        ({"order": math.inf}, "order must be a number > 1, got inf"),
+        ({"order": math.nan}, "order must be a number > 1, got nan"),
+        ({"degree": 0}, "degree must be at least 1, got 0"),
+        ({"witness": "linear"}, "witness must be one of chebyshev, neural, got 'linear'"),
+        ({"bound": "hoeffding"}, "bound must be one of betting, bernstein, chernoff, got 'hoeff"),
+        ({"threshold_rule": "tight"}, "threshold_rule must be one of sharp, mironov, got 'tight'"),
+    ],
+    ids=["one", "infinite", "nan", "degree", "witness", "bound", "rule"],
+)
+def test_settings_that_mean_nothing(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        RenyiTester(**settings)
+
+
+# What it finds
+
+
+@pytest.mark.parametrize(
+    ("bound", "epsilon"), [("betting", 8.5), ("bernstein", 7.5), ("chernoff", 5.7)]
+)
+def test_a_deterministic_leak_is_flagged(bound: str, epsilon: float) -> None:
+    """At half of alpha = 0.05, which is what a direction gets."""
+    tester, claim = RenyiTester(bound=bound), PureDP(epsilon)
+    outputs, others = np.zeros(50_000), np.ones(50_000)
+    rng = np.random.default_rng(1)
+    finding = tester.examine(outputs, others, claim, alpha=ALPHA / 2, rng=rng)
+    assert finding.lower_bound > tester.threshold(claim)
+    assert finding.strength_lower is not None
+    assert finding.strength_lower > epsilon
+    best = tester.best(claim, 50_000, 50_000, alpha=ALPHA / 2)
+    assert best.lower_bound - 0.15 < finding.lower_bound < best.lower_bound
+
+
+def test_gaussian_noise_is_measured_at_several_orders() -> None:
+    """`R_order = order mu^2 / 2`; the bound is below it, and not far."""
+    rng = np.random.default_rng(3)
+    outputs, others = 1.0 + rng.normal(size=30_000), rng.normal(size=30_000)
+    for order, share in ((1.1, 0.85), (2.0, 0.75), (4.0, 0.5)):
+        truth = order / 2.0
+        finding = examined(outputs, others, RenyiDP(order, truth))
+        assert share * truth < finding.lower_bound < truth
+    for claim in (GaussianDP(0.8), ZCDP(0.32)):
+        assert examined(outputs, others, claim).lower_bound > RenyiTester().threshold(claim)
+
+
+@pytest.mark.parametrize("where", [np.nan, np.inf, -np.inf])
+def test_a_rare_value_on_one_side_only_is_found(where: float) -> None:
+    rng = np.random.default_rng(4)
+    outputs, others = rng.normal(size=(2, 30_000))
+    outputs[rng.random(30_000) < 0.01] = where
+    finding = examined(outputs, others, PureDP(1.0))
+    assert finding.strength_lower is not None
+    assert finding.strength_lower > 2.0
+    assert examined(others, outputs, PureDP(1.0)).lower_bound < 0.1  # the other way it is no leak
+
+
+def test_words_and_mixed_objects() -> None:
+    rng = np.random.default_rng(5)
+    words = [f"word {i}" for i in rng.integers(0, 100, 12_000)]
+    fewer = [f"word {i}" for i in rng.integers(0, 98, 12_000)]
+    assert examined(words, fewer, PureDP(1.0)).lower_bound > 1.0
+    mixed = [None if i % 3 else ("yes" if i % 2 else 2.5) for i in range(6_000)]
+    plain = [2.5 if i % 3 else ("yes" if i % 2 else None) for i in range(6_000)]
+    truth = math.log(4.0)  # None: 4/6 against 1/6
+    finding = examined(mixed, plain, PureDP(1.0))
+    assert finding.strength_lower is not None
+    assert 1.2 < finding.strength_lower < truth
+
+
+def test_a_pattern_of_integers_is_found() -> None:
+    rng = np.random.default_rng(6)
+    even, any_integer = 2 * rng.integers(0, 60, 20_000), rng.integers(0, 120, 20_000)
+    assert examined(any_integer, even, PureDP(2.0)).lower_bound > 5.0
+    finding = examined(even, any_integer, PureDP(0.5))
+    assert finding.strength_lower is not None
+    assert 0.6 < finding.strength_lower < math.log(2.0)
+
+
+def test_fifty_dimensions() -> None:
+    rng = np.random.default_rng(7)
+    outputs, others = rng.normal(size=(2, 6_000, 50))
+    outputs[:, 17] += 2.0
+    finding = examined(outputs, others, GaussianDP(1.0))
+    assert finding.strength_lower is not None
+    assert 1.2 < finding.strength_lower < 2.0
+
+
+def test_constant_outputs_say_nothing() -> None:
+    assert examined(np.ones(500), np.ones(500), PureDP(0.5)).lower_bound <= 0.0
+    assert examined(["a"] * 500, ["a"] * 500, PureDP(0.5)).strength_lower == 0.0
+
+
+def test_unequal_sizes_and_shapes() -> None:
+    zeros, ones = np.zeros(200), np.ones(20_000)
+    many = examined(zeros, ones, PureDP(1.0)).lower_bound
+    few = examined(np.zeros(20_000), np.ones(200), PureDP(1.0)).lower_bound
+    assert many > few > 1.0  # it is the neighbour's draws that show how rare an output is
+    rng = np.random.default_rng(8)
+    outputs, others = rng.laplace(size=(2, 3_000))
+    flat = examined(outputs + 2, others, PureDP(1.0))
+    assert flat == examined(outputs[:, None] + 2, others, PureDP(1.0))
+    assert flat == examined(outputs + 2, others[:, None], PureDP(1.0))
+
+
+def test_more_columns_on_one_side_are_a_leak() -> None:
+    rng = np.random.default_rng(9)
+    one, two = rng.normal(size=3_000), rng.normal(size=(3_000, 2))
+    assert examined(one, two, PureDP(1.0)).lower_bound > 1.0
+
+
+# What it refuses, and what it promises
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_too_few_outputs_are_refused(size: int) -> None:
+    for pair in ((np.zeros(size), np.ones(9)), (np.ones(9), np.zeros(size))):
+        with pytest.raises(ValueError, match=f"must hold at least 2 outputs.*got {size}"):
+            examined(*pair, PureDP(1.0))
+
+
+@pytest.mark.parametrize("size", [2, 5, 6, 10])
+def test_a_handful_of_outputs_can_never_refute(size: int) -> None:
+    with pytest.raises(CannotFire, match="can never refute 1-DP"):
+        examined(np.zeros(size), np.ones(size), PureDP(1.0))
+
+
+@pytest.mark.parametrize("bound", ["betting", "bernstein", "chernoff"])
+def test_powerless_settings_name_the_smallest_violation(bound: str) -> None:
+    tester = RenyiTester(bound=bound)
+    best = tester.best(PureDP(20.0), 3000, 3000, alpha=ALPHA)
+    assert best.strength_lower is not None
+    reach = re.escape(f"epsilon >= {best.strength_lower:.3g}")
+    with pytest.raises(CannotFire, match=f"can never refute 20-DP with 3000 and 3000.*{reach}"):
+        examined(np.zeros(3000), np.ones(3000), PureDP(20.0), bound=bound)
+    within = PureDP(0.9 * best.strength_lower)
+    finding = examined(np.zeros(3000), np.ones(3000), within, bound=bound)
+    assert finding.lower_bound > tester.threshold(within)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, math.nan])
+def test_alpha_is_a_probability(alpha: float) -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"alpha must be in \(0, 1\)"):
+        RenyiTester().examine(np.zeros(99), np.ones(99), PureDP(1.0), alpha=alpha, rng=rng)
+
+
+def test_the_protocol_and_the_same_rng() -> None:
+    tester = RenyiTester()
+    assert isinstance(tester, Examiner)
+    rng = np.random.default_rng(10)
+    outputs, others = 1.0 + rng.laplace(size=2_000), rng.laplace(size=2_000)
+    kept = outputs.copy()
+    finding = examined(outputs, others, PureDP(0.3), seed=1)
+    bound = tester.lower_bound(
+        outputs, others, PureDP(0.3), alpha=ALPHA, rng=np.random.default_rng(1)
+    )
+    assert bound == finding.lower_bound
+    assert (outputs == kept).all()
+    assert examined(outputs, others, PureDP(0.3), seed=2).lower_bound != bound
+
+
+# The parts
+
+
+def test_gains_and_their_logs_undo_each_other() -> None:
+    for rate, depth in ((0.1, 1e-3), (1.0, 2.0), (64.0, 0.3), (0.5, 40.0)):
+        h = np.linspace(-depth, 0.0, 7)
+        shares = gains(h, rate, depth)
+        assert shares[0] == 0.0
+        assert shares[-1] == 1.0
+        assert log_mean(shares, rate, depth) == pytest.approx(rate * h, abs=1e-6)
+    assert log_mean(0.0, 100.0, 100.0) == -math.inf
+
+
+@pytest.mark.parametrize("order", [1.01, 2.0, 64.0, 1e6])
+@pytest.mark.parametrize("bound", ["betting", "bernstein", "chernoff"])
+def test_no_cut_gives_nan(order: float, bound: str) -> None:
+    for draws in (2, 50, 3_000):
+        certifier = Certifier(order, bound, 0.05, draws, draws)
+        for depth in depths_of(order)[[0, -1]]:
+            for low, high in ((-depth, -depth), (0.0, -depth), (-depth, 0.0), (0.0, 0.0)):
+                held = (np.full(draws, low), np.full(draws, high))
+                found = certifier.certified(held, held, float(depth))
+                assert not math.isnan(found)
+                assert found <= certifier.reach() + 1e-6
+        cut, promised = best_cut((np.ones(9), np.zeros(9)), order, certifier.forecast(9, 9))
+        assert not math.isnan(promised)
+        assert cut.depth > 0.0
+
+
+@pytest.mark.parametrize("bound", ["betting", "bernstein"])
+def test_each_mean_is_bounded_at_half_of_alpha(bound: str) -> None:
+    rng = np.random.default_rng(11)
+    order, depth = 3.0, 1.2
+    h, other, guess = -depth * rng.random((3, 2_000))
+    least_u, least_v = math.exp(-(order - 1) * depth), math.exp(-order * depth)
+    u, v = np.exp((order - 1) * h), np.exp(order * other)
+    before_u, before_v = np.exp((order - 1) * guess), np.exp(order * guess)
+    shares = [(u - least_u) / (1 - least_u), (v - least_v) / (1 - least_v)]
+    before = [(before_u - least_u) / (1 - least_u), (before_v - least_v) / (1 - least_v)]
+    lower = mean_lower(shares[0], 0.01, bound=bound, guess=before[0])
+    upper = mean_upper(shares[1], 0.01, bound=bound, guess=before[1])
+    first = math.log(least_u + (1 - least_u) * lower)
+    expected = order / (order - 1) * first - math.log(least_v + (1 - least_v) * upper)
+    certifier = Certifier(order, bound, 0.02, 2_000, 2_000)
+    found = certifier.certified((h, other), (guess, guess), depth)
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+def test_chernoff_as_corrected() -> None:
+    """By hand, with `|h| <= C`; void where either error is too large."""
+    order, c, draws, alpha = 1.5, 0.5, 50_000, 0.05
+    h = np.where(np.arange(draws) % 2 == 0, c, -c)
+    u, v = np.exp((order - 1) * h), np.exp(order * h)
+    log = math.log(2 / alpha)
+    eta1 = math.sqrt(3 * math.exp(2 * (order - 1) * c) * log / draws)
+    eta2 = math.sqrt(2 * math.exp(2 * order * c) * log / draws)
+    factor = order / (order - 1)
+    expected = factor * math.log(u.mean() / (1 + eta1)) - math.log(v.mean() / (1 - eta2))
+    shifted = h - c  # the divergence is the same for h and h - C
+    certifier = Certifier(order, "chernoff", alpha, draws, draws)
+    found = certifier.certified((shifted, shifted), (shifted, shifted), 2 * c)
+    assert found == pytest.approx(expected, abs=1e-8)
+    few = Certifier(order, "chernoff", alpha, 20, 20)
+    assert few.certified((shifted[:20], shifted[:20]), (shifted, shifted), 2 * c) == -math.inf
+
+
+def test_the_cut_is_the_best_of_a_plain_search() -> None:
+    """Against scores as they are, in a loop over the same cuts."""
+    rng = np.random.default_rng(12)
+    scores = (rng.integers(0, 6, 300) / 2.0, rng.integers(-3, 4, 400) / 2.0)
+    certifier = Certifier(2.0, "bernstein", 0.05, 5_000, 5_000)
+    cut, promised = best_cut(scores, 2.0, certifier.forecast(300, 400))
+    most = -math.inf
+    for slope in (0.5, 1.0, 2.0, 8.0):
+        for top in np.unique(np.concatenate(scores)):
+            for depth in depths_of(2.0):
+                trial = Cut(slope=slope, top=float(top), depth=float(depth))
+                u = gains(trial(scores[0]), 1.0, trial.depth)
+                v = gains(trial(scores[1]), 2.0, trial.depth)
+                moments = [(np.array([x.mean()]), np.array([x.var()])) for x in (u, v)]
+                value = certifier.forecast(300, 400)(moments[0], moments[1], np.array([depth]))
+                most = max(most, float(value[0]))
+    assert promised == pytest.approx(most, rel=1e-9)
+    assert cut.depth in depths_of(2.0)
+
+
+def test_scores_approach_the_log_of_the_ratio() -> None:
+    rng = np.random.default_rng(13)
+    encoder = Encoder()
+    data, neighbour = (encoder.encode(shift + rng.normal(size=20_000)) for shift in (1.0, 0.0))
+    (scorer,) = chebyshev(data, neighbour, 12)
+    points = np.linspace(-1.5, 2.5, 9)
+    assert scorer(encoder.encode(points)) == pytest.approx(points - 0.5, abs=0.25)
+
+
+def test_categories_have_coefficients_of_their_own() -> None:
+    encoder = Encoder()
+    data = encoder.encode(["a"] * 800 + ["b"] * 200 + [7.0] * 1000)
+    neighbour = encoder.encode(["a"] * 200 + ["b"] * 800 + [7.0] * 1000)
+    scorer = chebyshev(data, neighbour, 3)[-1]
+    scores = scorer(encoder.encode(["a", "b", 7.0, "never seen"]))
+    assert scores == pytest.approx([math.log(4), -math.log(4), 0.0, 0.0], abs=0.1)
+
+
+# Networks
+
+
+def test_without_torch_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    rng = np.random.default_rng(0)
+    with pytest.raises(ImportError, match=re.escape('pip install "dpaudit[neural]"')):
+        RenyiTester(witness="neural").examine(
+            np.zeros(500), np.ones(500), PureDP(1.0), alpha=ALPHA, rng=rng
+        )
+
+
+def test_features_of_outputs() -> None:
+    encoder = Encoder()
+    table = encoder.encode([*np.linspace(-1.0, 1.0, 41).tolist(), *["no"] * 9, *[5.0] * 30])
+    standard = network.Standard.of(table)
+    rows = network.features(table, standard)
+    assert rows.dtype == np.float32
+    assert rows.shape == (80, 4)  # a distance, a rank, a word, a repeated number
+    assert (np.diff(rows[:41, :2], axis=0) > 0).all()
+    assert (rows[41:, :2] == 0).all()
+    assert (rows[41:50, 2] == 1).all()
+    assert (rows[50:, 3] == 1).all()
+    far = network.features(encoder.encode([1e300, -1e300, math.nan]), standard)
+    assert np.isfinite(far).all()
+    nothing = Encoder().encode([])
+    assert network.features(nothing, network.Standard(())).shape == (0, 1)
+
+
+def test_a_network_wants_both_sides_and_a_known_loss() -> None:
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    rows, labels = np.zeros((4, 1), dtype=np.float32), np.array([True, True, False, False])
+    with pytest.raises(ValueError, match="got rows of one"):
+        network.train(rows[:2], labels[:2], seed=0)
+    with pytest.raises(ValueError, match="loss must be 'logistic' or a function, got 'hinge'"):
+        network.train(rows, labels, loss="hinge", seed=0)
+    with pytest.raises(ValueError, match="weights belong to the logistic loss"):
+        network.train(rows, labels, np.ones(4), loss=lambda a, b: a, seed=0)
+
+
+def test_a_network_learns_the_log_of_the_ratio() -> None:
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    rng = np.random.default_rng(14)
+    encoder = Encoder()
+    data, neighbour = (encoder.encode(shift + rng.normal(size=6_000)) for shift in (1.0, 0.0))
+    both = stack([data, neighbour])
+    standard = network.Standard.of(both)
+    rows, labels = network.features(both, standard), np.arange(len(both)) < len(data)
+    points = np.linspace(-1.0, 2.0, 7)
+    asked = network.features(encoder.encode(points), standard)
+    training = network.Training(epochs=12)
+    plain = network.train(rows, labels, seed=1, device="cpu", training=training)
+    assert plain.scores(asked) == pytest.approx(points - 0.5, abs=0.4)
+    weights = np.where(labels, 3.0, 1.0)
+    heavier = network.train(rows, labels, weights, seed=1, device="cpu", training=training)
+    assert heavier.scores(asked) == pytest.approx(points - 0.5 + math.log(3.0), abs=0.4)
+    bounded = network.train(rows, labels, seed=1, device="cpu", reach=0.5, training=training)
+    assert np.abs(bounded.scores(asked)).max() <= 0.5
+
+
+def test_the_neural_tester_finds_what_no_sum_over_columns_does() -> None:
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    rng = np.random.default_rng(15)
+    first, second = rng.normal(size=(2, 6_000, 2))
+    same = np.stack([first[:, 0], first[:, 0] + 0.3 * first[:, 1]], axis=1)
+    opposite = np.stack([second[:, 0], -second[:, 0] + 0.3 * second[:, 1]], axis=1)
+    claim = PureDP(1.0)
+    neural = [examined(same, opposite, claim, witness="neural", device="cpu") for _ in range(2)]
+    assert neural[0].lower_bound > 2.0
+    assert neural[0] == neural[1]
+    assert examined(same, opposite, claim).lower_bound < 0.5
+
+
+def test_the_neural_tester_sees_atoms() -> None:
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    rng = np.random.default_rng(16)
+    outputs, others = rng.normal(size=(2, 6_000))
+    outputs[:300] = np.nan
+    finding = examined(outputs, others, PureDP(1.0), witness="neural", device="cpu")
+    assert finding.strength_lower is not None
+    assert finding.strength_lower > 2.0

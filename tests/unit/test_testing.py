@@ -1,0 +1,283 @@
+"""The conformance suite passes testers that keep their promises and names the promise broken."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP, Scalable
+from dpaudit.stats.binomial import proportion_lower, proportion_upper
+from dpaudit.testers.batch import Samples, UnsupportedClaim
+from dpaudit.testers.elsewhere import from_dp_auditorium
+from dpaudit.testers.mmd import MMDTester
+from dpaudit.testing import check_tester
+from dpaudit.testing.conformance import CLAIMS
+from dpaudit.testing.tight import tight_pairs
+
+
+class Valid:
+    """The event "the first number is above 1/2"; total variation bounds it for every claim."""
+
+    def lower_bound(
+        self,
+        outputs: Samples,
+        neighbour_outputs: Samples,
+        claim: Claim,
+        *,
+        alpha: float,
+        rng: np.random.Generator,
+    ) -> float:
+        self.threshold(claim)
+        sides = [np.asarray(side, dtype=float) for side in (outputs, neighbour_outputs)]
+        hits = [int(np.sum(side.reshape(len(side), -1)[:, 0] > 0.5)) for side in sides]
+        return proportion_lower(hits[0], len(outputs), alpha / 2) - proportion_upper(
+            hits[1], len(neighbour_outputs), alpha / 2
+        )
+
+    def threshold(self, claim: Claim) -> float:
+        return claim.delta(0.0)
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+def check(tester: Any, **settings: Any) -> None:
+    """The suite in short: one claim, few runs."""
+    short: dict[str, Any] = {"claims": [PureDP(1.0)], "without": ["words"], "runs": 40}
+    check_tester(tester, **short | settings)
+
+
+def test_a_tester_of_ones_own_passes() -> None:
+    check_tester(Valid(), without=["words"])
+
+
+def test_the_mmd_tester_passes() -> None:
+    check_tester(MMDTester(), claims=[PureDP(1.0), GaussianDP(0.5)], runs=8)
+    check_tester(MMDTester(bound="hoeffding", kernel="laplacian"), runs=6)
+
+
+class AccusesAlways(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        return super().lower_bound(*args, alpha=alpha, rng=rng) + 2.0
+
+
+class PlugIn(Valid):
+    """Takes the estimate for the bound: accuses half of the time."""
+
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        return super().lower_bound(*args, alpha=0.999, rng=rng)
+
+
+class GivesNaN(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        return math.nan
+
+
+class GivesInfinity(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        return math.inf
+
+
+class GivesArrays(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> Any:
+        return np.array([super().lower_bound(*args, alpha=alpha, rng=rng)])
+
+
+class IgnoresAlpha(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        return super().lower_bound(*args, alpha=0.05, rng=rng)
+
+
+class Sorts(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        args[1].sort()
+        return super().lower_bound(*args, alpha=alpha, rng=rng)
+
+
+class NeverFires(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        return alpha - 1.0
+
+
+class GlobalNumpy(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        noise = np.random.random()  # noqa: NPY002 -- the bug
+        return super().lower_bound(*args, alpha=alpha, rng=rng) - 1e-9 * noise
+
+
+class GlobalPython(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        random.shuffle([1, 2, 3])
+        return super().lower_bound(*args, alpha=alpha, rng=rng)
+
+
+class FreshGenerator(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        noise = np.random.default_rng().random()
+        return super().lower_bound(*args, alpha=alpha, rng=rng) - 1e-9 * noise
+
+
+class FallingThreshold(Valid):
+    def threshold(self, claim: Claim) -> float:
+        assert isinstance(claim, Scalable)
+        return 1.0 / claim.strength
+
+
+class InfiniteThreshold(Valid):
+    def threshold(self, claim: Claim) -> float:
+        return math.inf
+
+
+class SkipsNaN(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        sides = [np.asarray(side, dtype=float) for side in args[:2]]
+        data, neighbour = (np.append(side[~np.isnan(side)], 1.0) for side in sides)
+        return super().lower_bound(data, neighbour, args[2], alpha=alpha, rng=rng)
+
+
+class NeedsEqualSizes(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        if len(args[0]) > 5_000 and len(args[0]) != len(args[1]):
+            raise RuntimeError("sizes differ")
+        return super().lower_bound(*args, alpha=alpha, rng=rng)
+
+
+class DividesByZero(Valid):
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        share = 1e-300 / len(args[0])
+        return super().lower_bound(*args, alpha=alpha, rng=rng) - share
+
+
+class SupportsNothing(Valid):
+    def threshold(self, claim: Claim) -> float:
+        raise UnsupportedClaim("none")
+
+
+class NoThreshold:
+    lower_bound = Valid.lower_bound
+
+
+BROKEN: dict[Callable[[], Any], str] = {
+    AccusesAlways: "it accuses randomized response, which keeps 1-DP, in 40 of 40 runs at alpha",
+    PlugIn: r"it accuses randomized response, which keeps 1-DP, in [123]\d of 40 runs",
+    GivesNaN: "lower_bound must never give NaN",
+    GivesInfinity: r"lower_bound gave \+inf",
+    GivesArrays: r"lower_bound must give a float, got array\(",
+    IgnoresAlpha: "it ignores alpha: its bound is 0.9",
+    Sorts: "it changed the outputs it was given",
+    NeverFires: "it does not find a gross leak: always 0.0 on one side and always 1.0",
+    GlobalNumpy: "it draws from the global random state",
+    GlobalPython: "it draws from the global random state",
+    FreshGenerator: "the same rng must give the same bound, got ",
+    FallingThreshold: "its threshold falls from 10.0 for 0.1-DP to 2.0 for 0.5-DP",
+    InfiniteThreshold: "threshold must give a finite float, got inf for 0.1-DP",
+    SkipsNaN: "it does not find a gross leak against 0.1-DP, given as NaN",
+    NeedsEqualSizes: "it fails on unequal sizes: RuntimeError: sizes differ",
+    DividesByZero: "of 0 outputs it makes a ZeroDivisionError",
+    SupportsNothing: "it supports none of the claims it is asked about: 1-DP",
+    NoThreshold: "it has no threshold",
+}
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"), BROKEN.items(), ids=[broken.__name__ for broken in BROKEN]
+)
+def test_a_broken_tester_fails_for_the_right_reason(broken: Callable[[], Any], why: str) -> None:
+    with pytest.raises(AssertionError, match=f"breaks a promise of a tester: .*{why}"):
+        check(broken())
+
+
+def test_words_are_refused_only_by_name() -> None:
+    with pytest.raises(AssertionError, match=r'it fails on words: ValueError: .*without=\["words"'):
+        check(Valid(), without=[])
+    with pytest.raises(AssertionError, match="vectors are to be left out, but it answered them"):
+        check(Valid(), without=["words", "vectors"])
+    with pytest.raises(ValueError, match=r"without may name vectors, words, NaN, got 'integers'"):
+        check(Valid(), without=["integers"])
+
+
+def test_a_tester_is_not_asked_about_claims_it_does_not_support() -> None:
+    class PureOnly(Valid):
+        def threshold(self, claim: Claim) -> float:
+            if not isinstance(claim, PureDP):
+                raise UnsupportedClaim("pure DP only")
+            return super().threshold(claim)
+
+    check(PureOnly(), claims=[ApproxDP(1.0, 1e-5), PureDP(1.0)], runs=5)
+
+
+def test_any_claim_can_be_asked_about() -> None:
+    check(Valid(), claims=[Profile(PureDP(0.5).delta, name="mine")], runs=5)
+
+
+def test_a_wrapped_tester_can_be_checked() -> None:
+    class Theirs:
+        def estimate_lower_bound(self, samples1: Any, samples2: Any, beta: float) -> float:
+            return Valid().lower_bound(
+                samples1, samples2, PureDP(1.0), alpha=beta, rng=np.random.default_rng(0)
+            )
+
+        def reject_property(self, lower_bound: float) -> bool:
+            return lower_bound > PureDP(1.0).delta(0.0)
+
+    check(from_dp_auditorium(Theirs()), runs=10)
+
+
+def two_sided_delta(p: list[float], q: list[float], epsilon: float) -> float:
+    """The hockey-stick divergence of two discrete distributions, in the worse direction."""
+    return max(
+        sum(max(a - math.exp(epsilon) * b, 0.0) for a, b in pairs)
+        for pairs in (list(zip(p, q, strict=True)), list(zip(q, p, strict=True)))
+    )
+
+
+class Recorder:
+    """A generator that only keeps the chances it is asked to draw with."""
+
+    chances: list[float]
+
+    def choice(self, count: int, *, size: int, p: list[float]) -> Any:
+        assert len(p) == count
+        self.chances = p
+        return np.zeros(size)
+
+
+def chances(draw: Callable[..., Any]) -> list[float]:
+    recorder = Recorder()
+    draw(1, recorder)
+    return recorder.chances
+
+
+@pytest.mark.parametrize("claim", [PureDP(0.1), PureDP(3.0), ApproxDP(1.0, 0.01)], ids=str)
+def test_tight_pairs_lie_on_their_claim(claim: PureDP | ApproxDP) -> None:
+    """Read off the chances that the discrete pairs hand to the generator."""
+    for pair in tight_pairs(claim, draws=1_000):
+        if pair.name == "the Laplace mechanism":
+            continue
+        p, q = chances(pair.data), chances(pair.neighbour)
+        assert math.isclose(sum(p), 1.0)
+        delta = two_sided_delta(p, q, claim.epsilon)
+        assert math.isclose(delta, claim.delta(claim.epsilon), abs_tol=1e-12)
+        ratios = [a / b for a, b in zip(p, q, strict=True) if min(a, b) > 0.0]
+        assert math.isclose(max(ratios), math.exp(claim.epsilon))
+
+
+@pytest.mark.parametrize(
+    ("claim", "shift"),
+    [(GaussianDP(0.7), 0.7), (ZCDP(0.5), 1.0), (RenyiDP(4.0, 2.0), 1.0)],
+    ids=["gaussian", "zcdp", "renyi"],
+)
+def test_gaussian_pairs_have_the_shift_of_their_claim(claim: Claim, shift: float) -> None:
+    (pair,) = tight_pairs(claim, draws=1_000)
+    data, neighbour = (draw(5, np.random.default_rng(0)) for draw in (pair.data, pair.neighbour))
+    assert (data - neighbour).tolist() == pytest.approx([shift] * 5)
+
+
+def test_every_default_claim_has_a_pair_on_it() -> None:
+    for claim in CLAIMS:
+        assert "ignores its data" not in tight_pairs(claim, draws=100)[0].name
