@@ -244,9 +244,29 @@ def test_seeds_differ_by_row_and_run_and_nothing_else(many_runs: ModuleType) -> 
     assert many_runs.entropy(1, 3, 4) == many_runs.entropy(1, 3, 4)
 
 
-def test_the_readme_shows_the_figures_of_the_results(scripts: None) -> None:
-    """A figure in the README comes from a committed CSV: `python benchmarks/readme_tables.py`."""
-    tables = importlib.import_module("readme_tables")
-    text = tables.README.read_text(encoding="utf-8")
-    assert text.count("<!-- table: ") == text.count("<!-- end -->") >= 3
-    assert tables.filled(text, tables.RESULTS) == text
+def test_batch_validity(scripts: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = importlib.import_module("batch_validity")
+    options = ["--runs", "1", "--trials", "2", "--workers", "1", "--results", str(tmp_path)]
+    assert script.main([*options, "--rows", "RandomizedResponse 1-DP", "1-GDP"]) == 0
+    rows = read(tmp_path / "batch_validity.partial.csv")
+    assert [row["tester"] for row in rows] == ["histogram", "hockey-stick", "renyi", "renyi", "mmd"]
+    assert all(row["runs"] == "1" and row["trials"] == "2" for row in rows)
+    assert_whole(capsys.readouterr().out)
+
+
+def test_batch_speed(scripts: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = importlib.import_module("batch_speed")
+    assert script.main(["--draws", "2000", "--repeats", "1", "--results", str(tmp_path)]) == 0
+    rows = read(tmp_path / "batch_speed.csv")
+    assert [row["tester"] for row in rows] == list(script.MOST_SECONDS)
+    assert all(float(row["seconds"]) > 0.0 and row["met"] == "" for row in rows)
+    assert_whole(capsys.readouterr().out)
+
+
+def test_the_documentation_shows_the_figures_of_the_results(scripts: None) -> None:
+    """A figure comes from a committed CSV: `python benchmarks/fill_tables.py`."""
+    script = importlib.import_module("fill_tables")
+    for page in script.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert text.count("<!-- table: ") == text.count("<!-- end -->") >= 1
+        assert script.filled(text, script.RESULTS) == text

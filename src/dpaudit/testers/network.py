@@ -23,7 +23,7 @@ from dpaudit.witness.sample import Sample
 Floats: TypeAlias = npt.NDArray[np.float64]
 Matrix: TypeAlias = npt.NDArray[np.float32]
 Index: TypeAlias = npt.NDArray[np.intp]
-Sides: TypeAlias = tuple[Index, Index]  # rows of data, rows of neighbour
+Sides: TypeAlias = tuple[Index, Index]  # rows of data, rows of neighbour; or as torch tensors
 SideLoss: TypeAlias = Callable[[Any, Any], Any]  # of the scores of both sides, as torch tensors
 
 _FARTHEST = 8.0  # no standardised number lies farther out: beyond, the rank tells outputs apart
@@ -214,10 +214,11 @@ def _descend(
 ) -> list[Matrix]:
     """Epochs of Adam; the layers with which the rows kept aside were told apart best."""
     learned, judged = _parted(labels, rng)
-    optimiser = torch.optim.Adam(layers, lr=training.rate)
+    # Fused, a step is one launch on a GPU, where launching small steps takes most of the time.
+    optimiser = torch.optim.Adam(layers, lr=training.rate, fused=layers[0].is_cuda)
     least, best, waited = np.inf, _copies(layers), 0
     for _ in range(training.epochs):
-        for sides in _batches(learned, rng, training):
+        for sides in _batches(torch, learned, rng, training, device=layers[0].device):
             optimiser.zero_grad()
             loss_on(sides).backward()
             optimiser.step()
@@ -246,9 +247,12 @@ def _parted(labels: npt.NDArray[np.bool_], rng: np.random.Generator) -> tuple[Si
     return (learned[0], learned[1]), (judged[0], judged[1])
 
 
-def _batches(sides: Sides, rng: np.random.Generator, training: Training) -> list[Sides]:
+def _batches(
+    torch: Any, sides: Sides, rng: np.random.Generator, training: Training, *, device: Any
+) -> list[Sides]:
     """Every row once, in random order: batches that hold rows of both sides, each its share."""
     wanted = min(training.steps, (len(sides[0]) + len(sides[1])) // training.batch)
     count = max(1, min(wanted, len(sides[0]), len(sides[1])))
-    parts = [np.array_split(rng.permutation(side), count) for side in sides]
+    orders = [torch.as_tensor(rng.permutation(side), device=device) for side in sides]
+    parts = [torch.tensor_split(order, count) for order in orders]
     return list(zip(parts[0], parts[1], strict=True))

@@ -1,8 +1,8 @@
-"""Write the figures of the CSVs into the README, between its markers `<!-- table: NAME -->`.
+"""Write the figures of the CSVs into the documentation, between markers `<!-- table: NAME -->`.
 
-    python benchmarks/readme_tables.py
+    python benchmarks/fill_tables.py
 
-So no figure in the README is typed by hand; a test checks that the two agree.
+So no figure there is typed by hand; a test checks that the two agree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 
 from tables import RESULTS
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "testers.md")
 
 Line = dict[str, str]
 
@@ -125,8 +126,9 @@ def filled(text: str, results: Path) -> str:
 
 
 def main() -> None:
-    """Bring the README up to date."""
-    README.write_text(filled(README.read_text(encoding="utf-8"), RESULTS), encoding="utf-8")
+    """Bring the pages up to date."""
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8"), RESULTS), encoding="utf-8")
 
 
 if __name__ == "__main__":
