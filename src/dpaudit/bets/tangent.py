@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,22 +41,30 @@ class Tangents:
     def log_payoffs(self, log_odds: Floats) -> tuple[Floats, Floats]:
         """`log S_P` and `log S_Q`: one more axis than `log_odds`, the levels, before its last."""
         shrink = np.exp(-self.epsilon)[:, None]
-        cap = self.cap[:, None]
-        clipped = np.clip(log_odds[..., None, :], -cap, cap)
-        one, zero = expit(clipped), expit(-clipped)
         a, b = self._stakes(shrink)
-        v = np.maximum(one * (a + b * shrink) - a, 0.0)
-        w = np.maximum(zero * (b + a * shrink) - b, 0.0)
         grow = 1.0 / np.maximum(shrink, 1e-300)
-        up = np.where(w > 0.0, one * (a + b * grow), a + v)
-        down = np.where(v > 0.0, zero * (b + a * grow), b + w)
-        return np.log(up), np.log(down)
+        log_one, log_zero = self._log_guesses(log_odds)
+        # Where v > 0, S_P = c (a + b e^-eps); where w > 0, S_P = c (a + b e^eps); else a. As these
+        # cross where v and w begin, no case is asked for; the like for S_Q.
+        up = np.maximum(log_one + np.log(a + b * shrink), np.log(a))
+        down = np.maximum(log_zero + np.log(b + a * shrink), np.log(b))
+        np.minimum(up, log_one + np.log(a + b * grow), out=up)
+        np.minimum(down, log_zero + np.log(b + a * grow), out=down)
+        return up, down
 
     def at(self, levels: npt.NDArray[np.intp]) -> Tangents:
         """The bets of some levels only."""
         return Tangents(
             self.epsilon[levels], self.delta[levels], self.stake[levels], self.cap[levels]
         )
+
+    def _log_guesses(self, log_odds: Floats) -> tuple[Floats, Floats]:
+        """`log c` and `log (1 - c)` of the capped guesses, with an axis for the levels."""
+        if len(self.cap) and np.all(self.cap == self.cap[0]):  # worked out once for all levels
+            clipped = np.clip(log_odds, -self.cap[0], self.cap[0])[..., None, :]
+        else:
+            clipped = np.clip(log_odds[..., None, :], -self.cap[:, None], self.cap[:, None])
+        return log_expit(clipped), log_expit(-clipped)
 
     def _stakes(self, shrink: Floats) -> tuple[Floats, Floats]:
         """`a` and `b`, after the price `delta (sup v + sup w)` of the allowance."""
