@@ -450,3 +450,12 @@ def test_the_neural_tester_sees_atoms() -> None:
     finding = examined(outputs, others, PureDP(1.0), witness="neural", device="cpu")
     assert finding.strength_lower is not None
     assert finding.strength_lower > 2.0
+
+
+def test_words_that_never_repeat_tell_nothing() -> None:
+    """More words than a table can tell apart, of a mechanism that ignores its data."""
+    rng = np.random.default_rng(11)
+    outputs, others = ([f"{word:x}" for word in rng.integers(2**60, size=9_000)] for _ in range(2))
+    found = RenyiTester().examine(outputs, others, PureDP(0.1), alpha=1e-6, rng=rng)
+    assert found.strength_lower is not None
+    assert found.strength_lower <= 0.1
