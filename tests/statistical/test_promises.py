@@ -42,6 +42,7 @@ def test_the_bound_on_a_correct_laplace_mechanism_is_sharp() -> None:
     audit = dpaudit.audit(
         LaplaceCount(1.0), PureDP(1.0), ONE_RECORD, alpha=0.05, rng=1, samples=100_000
     )
+    assert audit.verdict is Verdict.NOT_REFUTED  # a false accusation would give the bound too
     assert audit.epsilon_lower is not None
     assert 0.95 <= audit.epsilon_lower <= 1.0
 
@@ -51,6 +52,7 @@ def test_the_bound_on_randomized_response_is_sharp() -> None:
     audit = dpaudit.audit(
         RandomizedResponse(3.0), PureDP(3.0), bits, alpha=0.05, rng=2, samples=200_000
     )
+    assert audit.verdict is Verdict.NOT_REFUTED  # a false accusation would give the bound too
     assert audit.epsilon_lower is not None
     assert 2.9 <= audit.epsilon_lower <= 3.0
 
