@@ -6,7 +6,7 @@ WORKERS ?= 2
 VENV := .venv
 LOWEST := .venv-lowest
 BIN := $(VENV)/bin
-TYPED := src tests $(wildcard benchmarks)
+TYPED := src tests $(wildcard benchmarks experiments)
 
 # Test workers are the parallelism; a pool of threads inside each only makes them wait for each other.
 PYTEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
@@ -37,9 +37,10 @@ format: $(VENV)/.dev ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
-benchmarks: $(VENV)/.core ## measure efficiency, validity and speed (hours)
+benchmarks: $(VENV)/.core ## measure efficiency, validity, search and speed (hours)
 	@$(BIN)/python benchmarks/efficiency.py
 	@$(BIN)/python benchmarks/validity.py
+	@$(BIN)/python benchmarks/search.py
 	@$(BIN)/python benchmarks/speed.py
 	@$(BIN)/python benchmarks/batch_validity.py
 	@$(BIN)/python benchmarks/batch_speed.py
@@ -49,7 +50,7 @@ test-lowest: $(LOWEST)/.installed ## the tests, on the oldest dependencies we pr
 
 clean: ## remove virtual environments, caches and build outputs
 	rm -rf $(VENV) $(LOWEST) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
+	find $(TYPED) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # bin/pip comes last in the making of an environment: where it stands, the environment is whole.
 $(BIN)/pip:

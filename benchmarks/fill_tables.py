@@ -15,7 +15,12 @@ from pathlib import Path
 from tables import RESULTS
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "testers.md")
+EXPERIMENTS = ROOT / "experiments" / "results"
+PAGES = tuple(
+    page
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+    if "<!-- table: " in page.read_text(encoding="utf-8")
+)
 
 Line = dict[str, str]
 
@@ -100,6 +105,29 @@ def batch_speed(lines: list[Line]) -> list[list[str]]:
     return [["tester", "device", *(f"{size:,} a side" for size in sizes)], *rows]
 
 
+def table2(lines: list[Line]) -> list[list[str]]:
+    """Trials until found: for each mechanism and finder the paper's by tester, then ours."""
+    cells = {(line["mechanism"], line["finder"], line["tester"]): line for line in lines}
+    ours = list(dict.fromkeys(line["tester"] for line in lines))
+    theirs = [tester for tester in ours if tester != "betting"]  # the paper has no bets
+
+    def trials(line: Line, column: str) -> str:
+        return f"{float(line[column]):.1f}" if line[column] else "-"
+
+    rows = [
+        [
+            mechanism,
+            finder,
+            *(trials(cells[mechanism, finder, tester], "paper_trials") for tester in theirs),
+            *(trials(cells[mechanism, finder, tester], "mean_trials") for tester in ours),
+        ]
+        for mechanism in dict.fromkeys(line["mechanism"] for line in lines)
+        for finder in dict.fromkeys(line["finder"] for line in lines)
+    ]
+    heads = [*(f"paper: {tester}" for tester in theirs), *(f"ours: {tester}" for tester in ours)]
+    return [["mechanism", "finder", *heads], *rows]
+
+
 TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "efficiency": efficiency,
     "validity": validity,
@@ -107,15 +135,17 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "batch_validity": batch_validity,
     "batch_speed": batch_speed,
     "batch_speed_gpu": batch_speed,
+    "table2": table2,
 }
 
 
 def filled(text: str, results: Path) -> str:
-    """The text with every marked table made anew."""
+    """The text with every marked table made anew; what `results` lacks is an experiment's."""
 
     def table(found: re.Match[str]) -> str:
         name = found["name"]
-        with (results / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        folder = results if (results / f"{name}.csv").exists() else EXPERIMENTS
+        with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
             rows = TABLES[name](list(csv.DictReader(file)))
         head, *body = ("| " + " | ".join(row) + " |" for row in rows)
         rule = "|" + "---|" * len(rows[0])

@@ -32,7 +32,7 @@ from dpaudit.mechanisms import (
 from dpaudit.neighbours import Relation, add_or_remove_one, pairs
 
 SEED = 20_260_202
-SAMPLES = 3_000  # half of them look at about 22 new pairs
+SAMPLES = 5_000  # enough for about 22 pairs
 MORE_SAMPLES = 200  # at a time, where one pair got so many draws that fewer pairs were tried
 LEAST_PAIRS = 20
 ERRORS = 3.0  # standard errors that luck may add

@@ -16,6 +16,7 @@ from dpaudit._version import __version__
 if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compares the two
     from dpaudit.auditing import audit as audit
     from dpaudit.auditing.compare import compare_samples as compare_samples
+    from dpaudit.auditing.shrink import shrink as shrink
     from dpaudit.claims import ZCDP as ZCDP
     from dpaudit.claims import ApproxDP as ApproxDP
     from dpaudit.claims import Claim as Claim
@@ -25,9 +26,13 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.claims import PureDP as PureDP
     from dpaudit.claims import RenyiDP as RenyiDP
     from dpaudit.domains import categories as categories
+    from dpaudit.domains import dates as dates
     from dpaudit.domains import floats as floats
     from dpaudit.domains import integers as integers
+    from dpaudit.domains import lists as lists
     from dpaudit.domains import records as records
+    from dpaudit.domains import tables as tables
+    from dpaudit.domains import texts as texts
     from dpaudit.domains import vectors as vectors
     from dpaudit.evidence import Audit as Audit
     from dpaudit.evidence import Counterexample as Counterexample
@@ -37,9 +42,12 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.mechanism import HealthWarning as HealthWarning
     from dpaudit.mechanism import one_at_a_time as one_at_a_time
     from dpaudit.neighbours import add_or_remove_one as add_or_remove_one
+    from dpaudit.neighbours import add_or_remove_user as add_or_remove_user
+    from dpaudit.neighbours import group as group
     from dpaudit.neighbours import pairs as pairs
     from dpaudit.neighbours import query_answers as query_answers
     from dpaudit.neighbours import replace_one as replace_one
+    from dpaudit.neighbours import replace_user as replace_user
     from dpaudit.pair import Pair as Pair
     from dpaudit.returned import InvalidOutput as InvalidOutput
     from dpaudit.testers.batch import BatchTester as BatchTester
@@ -67,14 +75,21 @@ _HOME = {
     "floats": "dpaudit.domains",
     "integers": "dpaudit.domains",
     "categories": "dpaudit.domains",
+    "dates": "dpaudit.domains",
+    "texts": "dpaudit.domains",
     "vectors": "dpaudit.domains",
+    "lists": "dpaudit.domains",
     "records": "dpaudit.domains",
+    "tables": "dpaudit.domains",
     # which pairs count
     "Pair": "dpaudit.pair",
     "pairs": "dpaudit.neighbours",
     "add_or_remove_one": "dpaudit.neighbours",
     "replace_one": "dpaudit.neighbours",
     "query_answers": "dpaudit.neighbours",
+    "group": "dpaudit.neighbours",
+    "add_or_remove_user": "dpaudit.neighbours",
+    "replace_user": "dpaudit.neighbours",
     # how outputs are drawn
     "one_at_a_time": "dpaudit.mechanism",
     "InvalidOutput": "dpaudit.returned",
@@ -93,6 +108,7 @@ _HOME = {
     # the audit
     "audit": "dpaudit.auditing",
     "compare_samples": "dpaudit.auditing.compare",
+    "shrink": "dpaudit.auditing.shrink",
     # what comes back
     "Audit": "dpaudit.evidence",
     "Verdict": "dpaudit.evidence",

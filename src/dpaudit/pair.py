@@ -4,17 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from dpaudit.frames import frame_of
+
 MOST_SHOWN = 12  # records shown before a dataset is elided in the middle
+
+
+class Absent(Enum):
+    """The type of `ABSENT`."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT  # a slot's side that holds no record
+
+
+class Slot(NamedTuple):
+    """One place of two datasets laid side by side: what either holds there, or `ABSENT`."""
+
+    data: Any
+    neighbour: Any
+
+    def swapped(self) -> Slot:
+        return Slot(self.neighbour, self.data)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
     """Two neighbouring datasets. Equal pairs have equal keys, exact to the last bit of a float.
+
+    `slots` says how a relation built the pair, record by record; it is no part of what the pair is.
 
     >>> print(Pair(np.array([1.0]), np.array([])))
     data=[1.0], neighbour=[]
@@ -22,9 +46,11 @@ class Pair:
 
     data: Any
     neighbour: Any
+    slots: tuple[Slot, ...] | None = field(default=None, repr=False, kw_only=True)
 
     def swapped(self) -> Pair:
-        return Pair(self.neighbour, self.data)
+        slots = None if self.slots is None else tuple(slot.swapped() for slot in self.slots)
+        return Pair(self.neighbour, self.data, slots=slots)
 
     def key(self) -> str:
         return f"{canonical(self.data)} | {canonical(self.neighbour)}"
@@ -51,6 +77,9 @@ def canonical(value: Any) -> str:
         numbers = value.dtype.kind in "biuf" and value.size <= 1000
         inside = repr(value.tolist()) if numbers else hashlib.sha256(value.tobytes()).hexdigest()
         return f"array({value.dtype.str}, {value.shape}, {inside})"
+    if type(value) is np.ndarray and value.dtype.names is None:  # of objects
+        inside = ", ".join(map(canonical, value.ravel().tolist()))
+        return f"array(O, {value.shape}, [{inside}])"
     if type(value) in (bool, int, float, complex, str, bytes, type(None)):
         return repr(value)
     if type(value) is list:
@@ -62,6 +91,9 @@ def canonical(value: Any) -> str:
         return f"{{{', '.join(f'{name}: {entry}' for name, entry in items)}}}"
     if type(value) in (set, frozenset):
         return f"{type(value).__name__}({', '.join(sorted(map(canonical, value)))})"
+    if (frame := frame_of(value)) is not None:
+        columns = [f"{name} {kind} {canonical(cells)}" for name, kind, cells in frame.columns]
+        return f"{frame.library}({frame.size}, {', '.join(columns)})"
     try:
         digest = hashlib.sha256(pickle.dumps(value)).hexdigest()
     except Exception:  # not every object can be pickled: then only itself is equal to it
@@ -79,6 +111,8 @@ def shown(value: Any) -> str:
         value = value.item()
     if isinstance(value, np.generic):
         value = value.item()
+    if (frame := frame_of(value)) is not None:
+        value = frame.rows()
     if isinstance(value, (list, tuple, np.ndarray)):
         long = len(value) > MOST_SHOWN
         head, tail = (value[: MOST_SHOWN // 2], value[-MOST_SHOWN // 2 :]) if long else (value, ())

@@ -117,6 +117,14 @@ def rows(outputs: Outputs) -> list[Any]:
     return rows if outputs.ndim == 1 else [_nested(row, outputs.ndim - 1) for row in rows]
 
 
+def joined(pieces: list[Outputs]) -> Outputs:
+    """One sample of several pieces: an array where all are arrays of one shape."""
+    arrays = [piece for piece in pieces if isinstance(piece, np.ndarray)]
+    if len(arrays) == len(pieces) > 0 and len({array.shape[1:] for array in arrays}) == 1:
+        return np.concatenate(arrays)
+    return [output for piece in pieces for output in rows(piece)]
+
+
 def _nested(row: list[Any], depth: int) -> tuple[Any, ...]:
     return tuple(row) if depth == 1 else tuple(_nested(inner, depth - 1) for inner in row)
 

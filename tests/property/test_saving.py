@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dpaudit.evidence import Unsaved
-from dpaudit.evidence.data import decoded, encoded
 from dpaudit.pair import Pair, canonical
+from dpaudit.plain import decoded, encoded
 
 plain = st.one_of(
     st.none(),

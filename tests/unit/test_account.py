@@ -23,59 +23,28 @@ def account(levels: int = 1, place: int = 0, alpha: float = 0.05) -> Account:
 
 
 def test_a_whole_stake_is_the_pairs_own_wealth() -> None:
-    stake = Stake(3, fraction=1.0, entry=0.0)
+    stake = Stake(1.0)
     assert np.allclose(np.exp(stake.log_factor(logs(0.5, 1.0, 8.0))), [0.5, 1.0, 8.0])
 
 
 @pytest.mark.parametrize("fraction", [0.1, 0.5, 0.9])
 def test_a_fraction_of_the_wealth_takes_part(fraction: float) -> None:
-    stake = Stake(3, fraction=fraction, entry=0.0)
+    stake = Stake(fraction)
     wealth = np.array([1e-300, 1.0, 20.0])
     factor = np.exp(stake.log_factor(np.log(wealth)))
     assert np.allclose(factor, 1.0 - fraction + fraction * wealth, rtol=1e-12)
 
 
-def test_until_it_has_earned_its_entry_a_pair_trades_on_paper() -> None:
-    stake = Stake(2, fraction=0.5, entry=math.log(4.0))
-    stake.admit(logs(3.9, 4.0))
-    # The first level is still on paper: whatever happens there, the factor is 1.
-    assert np.allclose(np.exp(stake.log_factor(logs(1e-9, 4.0))), [1.0, 1.0])
-    assert np.allclose(np.exp(stake.log_factor(logs(1e9, 8.0))), [1.0, 1.5])  # 1/2 + 1/2 * 8/4
-
-
-def test_what_was_earned_on_paper_is_not_paid_out() -> None:
-    stake = Stake(1, fraction=1.0, entry=1.0)
-    stake.admit(np.array([5.0]))
-    assert stake.log_factor(np.array([5.0]))[0] == 0.0
-    stake.admit(np.array([9.0]))  # a pair enters once: where it entered stays
-    assert stake.log_factor(np.array([9.0]))[0] == pytest.approx(4.0)
-
-
-def test_admitting_changes_no_factor_at_that_moment() -> None:
-    """Else wealth would appear or vanish between two batches."""
-    rng = np.random.default_rng(3)
-    for fraction in (0.3, 1.0):
-        stake = Stake(50, fraction=fraction, entry=1.0)
-        for _ in range(20):
-            wealth = rng.normal(scale=2.0, size=50)
-            before = stake.log_factor(wealth)
-            stake.admit(wealth)
-            assert np.allclose(stake.log_factor(wealth), before, atol=1e-12)
-
-
 @pytest.mark.parametrize("fraction", [0.05, 0.5, 1.0])
 @pytest.mark.parametrize("target", [-0.02, 0.0, 0.7, 3.0, 14.0, 600.0])
 def test_the_wealth_needed_gives_the_factor_wanted(fraction: float, target: float) -> None:
-    stake = Stake(1, fraction=fraction, entry=0.5)
-    stake.admit(np.array([2.0]))
-    needed = stake.wealth_needed(0, target)
+    stake = Stake(fraction)
+    needed = stake.wealth_needed(target)
     assert stake.log_factor(np.array([needed]))[0] == pytest.approx(target, abs=1e-9)
 
 
-def test_a_factor_that_cannot_be_reached_needs_infinite_wealth() -> None:
-    assert Stake(1, fraction=0.5, entry=1.0).wealth_needed(0, 0.1) == math.inf  # not entered
-    half = Stake(1, fraction=0.5, entry=0.0)
-    assert half.wealth_needed(0, math.log(0.4)) == -math.inf  # it has it anyway
+def test_a_factor_below_what_was_not_staked_needs_no_wealth() -> None:
+    assert Stake(0.5).wealth_needed(math.log(0.4)) == -math.inf  # it has it anyway
 
 
 # --- Account: the product over the pairs
@@ -96,18 +65,13 @@ def test_the_wealth_is_the_product_of_the_factors() -> None:
 def test_the_target_is_where_the_product_reaches_the_goal() -> None:
     ours = account(alpha=0.01)
     ours.update(0, logs(4.0), crossed=False)
-    stake = Stake(1, fraction=0.5, entry=0.0)
+    stake = Stake(0.5)
     target = ours.target(1, stake)
     assert math.exp(target) == pytest.approx(2 * 25.0 - 1.0)  # 4 * (1/2 + 1/2 w) = 100
     ours.update(1, stake.log_factor(np.array([target - 1e-6])), crossed=False)
     assert not ours.refuted
     ours.update(1, stake.log_factor(np.array([target + 1e-6])), crossed=False)
     assert ours.refuted
-
-
-def test_a_pair_on_paper_cannot_refute() -> None:
-    ours, stake = account(), Stake(1, fraction=0.5, entry=2.0)
-    assert ours.target(0, stake) == math.inf
 
 
 def test_a_crossing_inside_a_batch_counts_even_if_the_wealth_fell_after_it() -> None:
@@ -138,7 +102,7 @@ def test_a_level_below_the_claim_is_refuted_by_its_own_wealth_and_the_claims() -
 
 def test_the_claim_waits_for_the_levels_below_but_not_for_ever() -> None:
     """One alpha for verdict and bound: the claim is refuted with all lower levels or not at all."""
-    ours, stake = account(levels=3, place=2, alpha=0.1), Stake(3, fraction=1.0, entry=0.0)
+    ours, stake = account(levels=3, place=2, alpha=0.1), Stake(1.0)
     assert math.exp(ours.target(0, stake)) == pytest.approx(10.0)
     ours.update(0, logs(30.0, 1.0, 10.0), crossed=True)
     assert (ours.settled, ours.refuted) == (1, False)  # the second: 0.4 * 1 + 0.6 * 10 < 10
@@ -167,11 +131,7 @@ def test_settled_never_goes_down() -> None:
 
 @pytest.mark.parametrize("fraction", [0.02, 0.5])
 def test_fifty_dead_pairs_lose_at_most_their_fractions(fraction: float) -> None:
-    ours, entered = account(), 0
+    ours = account()
     for pair in range(50):
-        stake = Stake(1, fraction=fraction, entry=2.0)
-        lucky = pair % 10 == 0  # these earn their entry by chance and then lose all
-        stake.admit(np.array([2.5 if lucky else 1.9]))
-        ours.update(pair, stake.log_factor(np.array([-1e9])), crossed=False)
-        entered += lucky
-    assert ours.log_wealth == pytest.approx(entered * math.log1p(-fraction))
+        ours.update(pair, Stake(fraction).log_factor(np.array([-1e9])), crossed=False)
+    assert ours.log_wealth == pytest.approx(50 * math.log1p(-fraction))

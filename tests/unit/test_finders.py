@@ -1,85 +1,260 @@
-"""Finders: order, no repetition, giving up, names."""
+"""What every finder keeps: its relation, no pair twice, giving up, taking up again."""
 
 from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dpaudit.domains import categories, floats
-from dpaudit.finders import FINDERS, Finder, make_finder
+from dpaudit.domains import categories, floats, integers, records
+from dpaudit.finders import FINDERS, Finder, Memory, Resumable, make_finder
+from dpaudit.finders.memory import fingerprint
+from dpaudit.finders.optuna import OptunaFinder
 from dpaudit.neighbours import (
     Pair,
     Relation,
     add_or_remove_one,
+    group,
     pairs,
     query_answers,
     replace_one,
 )
 
+needs_optuna = pytest.mark.skipif(
+    importlib.util.find_spec("optuna") is None, reason="Optuna is an extra"
+)
+NAMES = [
+    pytest.param(name, marks=[needs_optuna] if name == "optuna" else []) for name in sorted(FINDERS)
+]
+SEARCHES = [param for param in NAMES if param.values != ("fixed",)]
+
 RELATIONS: list[Relation] = [
     replace_one(floats(-1, 1), max_records=5),
     add_or_remove_one(categories("a", "b", "c"), max_records=4),
     query_answers(3),
+    add_or_remove_one(records(age=integers(0, 9), smokes=categories("yes", "no")), max_records=3),
+    group(replace_one(floats(-1, 1), max_records=5), 2),
 ]
 
 
+@dataclass(frozen=True)
+class Bare:
+    """A user's own relation: it can do what it must, and no more."""
+
+    inner: Relation
+
+    def edge_pairs(self) -> Iterator[Pair]:
+        return self.inner.edge_pairs()
+
+    def random_pair(self, rng: np.random.Generator) -> Pair:
+        return self.inner.random_pair(rng)
+
+    def contains(self, pair: Pair) -> bool:
+        return self.inner.contains(pair)
+
+    def search(self, rng: np.random.Generator) -> Finder:
+        return make_finder("auto", self, rng)
+
+    def describe(self) -> str:
+        return f"bare: {self.inner.describe()}"
+
+
+def _rng(seed: int = 7) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
 def _asked(finder: Finder, most: int) -> list[Pair]:
+    """Ask and tell; what a pair scores depends on the pair alone."""
     found: list[Pair] = []
     while len(found) < most and (pair := finder.ask()) is not None:
         found.append(pair)
-        finder.tell(pair, 0.0)
+        finder.tell(pair, int(fingerprint(pair), 16) % 3 / 2)
     return found
 
 
-@pytest.mark.parametrize("name", sorted(FINDERS))
-@pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.describe())
+def _without_swaps(found: Iterator[Pair]) -> list[Pair]:
+    memory = Memory()
+    return [pair for pair in found if memory.meet(pair)]
+
+
+by_name = pytest.mark.parametrize("name", NAMES)
+by_relation = pytest.mark.parametrize(
+    "relation",
+    [*RELATIONS, Bare(RELATIONS[0])],
+    ids=lambda relation: relation.describe(),
+)
+
+
+@by_name
+@by_relation
 def test_every_finder_proposes_new_pairs_of_its_relation(name: str, relation: Relation) -> None:
-    found = _asked(make_finder(name, relation, np.random.default_rng(7)), 80)
-    again = _asked(make_finder(name, relation, np.random.default_rng(7)), 80)
+    found = _asked(make_finder(name, relation, _rng()), 14)
+    again = _asked(make_finder(name, relation, _rng()), 14)
     assert found
     assert [pair.key() for pair in found] == [pair.key() for pair in again]
     assert len({pair.key() for pair in found}) == len(found)
     assert all(relation.contains(pair) for pair in found)
 
 
+@by_name
+@by_relation
+def test_a_state_goes_on_as_its_finder_would(name: str, relation: Relation) -> None:
+    finder = make_finder(name, relation, _rng())
+    _asked(finder, 10)
+    waiting = finder.ask()
+    assert isinstance(finder, Resumable)
+    state = json.loads(json.dumps(finder.state(), allow_nan=False))
+    other = make_finder(name, relation, _rng(1))
+    assert isinstance(other, Resumable)
+    other.restore(state)
+    if waiting is not None:
+        finder.tell(waiting, 0.5)
+        other.tell(waiting, 0.5)
+    assert _asked(other, 5) == _asked(finder, 5)
+
+
+@by_name
+def test_a_batch_is_asked_for_before_anything_is_told(name: str) -> None:
+    finder = make_finder(name, RELATIONS[0], _rng())
+    batch = [finder.ask() for _ in range(10)]
+    assert len({pair.key() for pair in batch if pair is not None}) == 10
+
+
+@by_name
+def test_the_state_of_another_finder_is_refused(name: str) -> None:
+    finder = make_finder(name, RELATIONS[0], _rng())
+    assert isinstance(finder, Resumable)
+    with pytest.raises(
+        ValueError, match=rf"this is the finder '{name}', got the state of 'oracle'"
+    ):
+        finder.restore({**finder.state(), "finder": "oracle"})
+
+
+@by_name
+def test_a_state_with_an_unknown_field_is_refused(name: str) -> None:
+    finder = make_finder(name, RELATIONS[0], _rng())
+    assert isinstance(finder, Resumable)
+    with pytest.raises(ValueError, match="saved by another version"):
+        finder.restore({**finder.state(), "mood": "good"})
+
+
+def test_a_state_of_another_relation_is_refused() -> None:
+    finder = make_finder("spread", RELATIONS[0], _rng())
+    _asked(finder, 3)
+    assert isinstance(finder, Resumable)
+    other = make_finder("spread", Bare(RELATIONS[0]), _rng())
+    assert isinstance(other, Resumable)
+    with pytest.raises(ValueError, match="another relation than bare: replace one"):
+        other.restore(finder.state())
+
+
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.describe())
 def test_auto_begins_with_the_edges_and_goes_on(relation: Relation) -> None:
-    edges = list(relation.edge_pairs())
-    found = _asked(make_finder("auto", relation, np.random.default_rng(7)), len(edges) + 20)
+    edges = _without_swaps(relation.edge_pairs())
+    found = _asked(make_finder("auto", relation, _rng()), len(edges) + 3)
+    assert found[: len(edges)] == edges
+    assert len(found) == len(edges) + 3
+
+
+def test_auto_of_a_bare_relation_is_edges_then_random_pairs() -> None:
+    bare = Bare(RELATIONS[0])
+    edges = list(bare.edge_pairs())
+    found = _asked(make_finder("auto", bare, _rng()), len(edges) + 20)
     assert found[: len(edges)] == edges
     assert len(found) == len(edges) + 20
 
 
-@pytest.mark.parametrize("name", ["auto", "random"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_finder_gives_up_when_nothing_is_new(name: str) -> None:
     relation = add_or_remove_one(categories("a"), max_records=3)  # three pairs in all
-    finder = make_finder(name, relation, np.random.default_rng(7))
+    finder = make_finder(name, relation, _rng())
     assert len(_asked(finder, 1000)) == 3
     assert finder.ask() is None
 
 
-@pytest.mark.parametrize("name", ["auto", "random"])
+@pytest.mark.parametrize("name", SEARCHES)
 def test_a_pair_told_of_is_not_proposed(name: str) -> None:
     relation = replace_one(categories("a", "b"), max_records=1)  # one pair, two ways round
-    finder = make_finder(name, relation, np.random.default_rng(7))
-    for pair in [Pair(["a"], ["b"]), Pair(["b"], ["a"])]:
-        finder.tell(pair, 0.0)
+    finder = make_finder(name, relation, _rng())
+    finder.tell(Pair(["a"], ["b"]), 0.0)
     assert finder.ask() is None
+
+
+@pytest.mark.parametrize("name", [param for param in NAMES if param.values != ("grid",)])
+def test_a_pair_comes_again_if_that_is_asked_for(name: str) -> None:
+    relation = replace_one(categories("a", "b"), max_records=1)
+    finder = make_finder(name, relation, _rng(), repeat=True)
+    assert len(_asked(finder, 5)) == 5
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("score", [-0.1, float("nan")])
+def test_a_score_below_zero_is_refused(name: str, score: float) -> None:
+    finder = make_finder(name, RELATIONS[0], _rng())
+    pair = finder.ask()
+    assert pair is not None
+    with pytest.raises(ValueError, match=r"a score must be a number of at least 0, got (-0.1|nan)"):
+        finder.tell(pair, score)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_pair_of_elsewhere_does_no_harm(name: str) -> None:
+    finder = make_finder(name, RELATIONS[0], _rng())
+    finder.tell(Pair(["no", "numbers"], {}), 3.0)
+    assert len(_asked(finder, 10)) == 10
 
 
 def test_given_pairs_come_once_and_in_order() -> None:
     given = [Pair([3.0], []), Pair([1.0], []), Pair([2.0], [])]
-    finder = pairs(given).search(np.random.default_rng(7))
+    finder = pairs(given).search(_rng())
     assert _asked(finder, 10) == given
     assert finder.ask() is None
 
 
 def test_the_name_of_the_finder_is_followed() -> None:
     relation = replace_one(floats(0, 1), finder="random")
-    found = _asked(relation.search(np.random.default_rng(7)), 5)
-    assert found == _asked(make_finder("random", relation, np.random.default_rng(7)), 5)
+    found = _asked(relation.search(_rng()), 5)
+    assert found == _asked(make_finder("random", relation, _rng()), 5)
 
 
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(ValueError, match=r"one of 'auto', .*'random'.*, got 'oracle'"):
-        replace_one(floats(0, 1), finder="oracle").search(np.random.default_rng(7))
+        replace_one(floats(0, 1), finder="oracle").search(_rng())
+
+
+def test_vizier_says_why_it_is_not_there() -> None:
+    with pytest.raises(ValueError, match=r"no finder 'vizier'.*finder='gp'"):
+        make_finder("vizier", RELATIONS[0], _rng())
+
+
+def test_optuna_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ImportError, match=r"pip install 'dpaudit\[optuna\]'"):
+        make_finder("optuna", RELATIONS[0], _rng())
+
+
+@needs_optuna
+def test_any_sampler_of_optuna_will_do(capfd: pytest.CaptureFixture[str]) -> None:
+    optuna: Any = importlib.import_module("optuna")
+    relation = replace_one(floats(0, 1), max_records=2)
+    for sampler in (optuna.samplers.RandomSampler(seed=7), optuna.samplers.TPESampler(seed=7)):
+        finder = OptunaFinder(relation, _rng(), Memory(), sampler=sampler)
+        assert len(_asked(finder, 12)) == 12
+    assert capfd.readouterr() == ("", "")
+
+
+@needs_optuna
+def test_optuna_learns_the_later_score() -> None:
+    relation = replace_one(floats(0, 1), max_records=2)
+    finder = OptunaFinder(relation, _rng())
+    pair = finder.ask()
+    assert pair is not None
+    finder.tell(pair, 0.25)
+    finder.tell(pair, 0.75)
+    assert [trial["score"] for trial in finder.own_state()["trials"]] == [0.75]

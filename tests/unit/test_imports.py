@@ -17,12 +17,15 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "_version",
+            "choices",
             "claim_text",
             "claims",
             "domains",
             "events",
+            "frames",
             "outputs",
             "pair",
+            "plain",
             "returned",
             "stats",
         }

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dpaudit._version import __version__
+from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.campaign import Campaign, Contender
+from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.certify import certify_bets
 from dpaudit.auditing.outlook import detectable, forecast, is_leaning
+from dpaudit.auditing.race import Contender
+from dpaudit.auditing.shrink import simplest
 from dpaudit.auditing.trials import TrialRun, audit_by_trials
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.evidence import Audit, Counterexample, Progress, Verdict
@@ -20,7 +23,7 @@ from dpaudit.mechanism import Mechanism, as_mechanism
 from dpaudit.neighbours import as_finder, pairs
 from dpaudit.testers.batch import BatchTester
 from dpaudit.testers.betting import BettingTester
-from dpaudit.testers.trials import Trials, is_batch_tester
+from dpaudit.testers.trials import Trials
 
 
 def audit(
@@ -65,7 +68,7 @@ def audit(
     True
     """
     check_arguments(claim, alpha, tester)
-    _check_budget(samples, seconds)
+    check_budget(samples, seconds)
     entropy = entropy_of(rng)
     neighbours = pairs(neighbours) if isinstance(neighbours, list | tuple) else neighbours
     finder = as_finder(neighbours, np.random.default_rng(_child(entropy, 2)))
@@ -77,21 +80,31 @@ def audit(
     }
     subject = as_mechanism(mechanism), claim, finder
     if tester is None or isinstance(tester, BettingTester):
-        return _audit_by_bets(Campaign(*subject, **common), tester, _words(neighbours))
+        return _audit_by_bets(Campaign(*subject, **common), tester, neighbours)
     trials = tester if isinstance(tester, Trials) else Trials(tester)
-    return audit_by_trials(TrialRun(*subject, trials, **common), _words(neighbours))
+    return audit_by_trials(TrialRun(*subject, trials, **common), neighbours, _words(neighbours))
 
 
-def _audit_by_bets(campaign: Campaign, tester: BettingTester | None, neighbours: str) -> Audit:
+def _audit_by_bets(campaign: Campaign, tester: BettingTester | None, neighbours: Any) -> Audit:
     sharpen = sharpens(tester)
-    interrupted, counterexample = False, None
+    interrupted, counterexample, plain = False, None, None
     try:
         campaign.run(beyond_refutation=sharpen)
-        if campaign.account.refuted and campaign.strongest is not None:
-            counterexample = certify_bets(campaign, campaign.strongest)
+        if campaign.account.refuted and campaign.race.strongest is not None:
+            counterexample = certify_bets(campaign, campaign.race.strongest)
+        if counterexample is not None:
+            plain = simplest(
+                counterexample,
+                campaign.mechanism,
+                campaign.claim,
+                neighbours,
+                budget=campaign.budget,
+                entropy=campaign.entropy,
+            )
     except KeyboardInterrupt:
         interrupted = True
-    return result_of_bets(campaign, neighbours, counterexample, sharpen, interrupted)
+    audit = result_of_bets(campaign, _words(neighbours), counterexample, sharpen, interrupted)
+    return replace(audit, simplest=plain)
 
 
 def sharpens(tester: BettingTester | None) -> bool:
@@ -107,7 +120,7 @@ def result_of_bets(
     interrupted: bool,
 ) -> Audit:
     """What the bets have found, as the result of an audit."""
-    strongest = campaign.strongest
+    strongest = campaign.race.strongest
     verdict = _verdict(campaign)
     outlook = strongest is not None and verdict is not Verdict.REFUTED
     return Audit(
@@ -166,46 +179,5 @@ def _words(neighbours: Any) -> str:
     return str(describe()) if callable(describe) else type(neighbours).__name__
 
 
-def entropy_of(rng: np.random.Generator | int | None) -> int:
-    """One whole number that the audit can be repeated from."""
-    if rng is None:
-        fresh = np.random.SeedSequence().entropy
-        assert isinstance(fresh, int)
-        return fresh
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**63))
-    if not (_is_whole(rng) and rng >= 0):
-        raise ValueError(f"rng must be a Generator, a whole number >= 0 or None, got {rng!r}.")
-    return int(rng)
-
-
-def _is_whole(number: Any) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)
-
-
-def _is_real(number: Any) -> bool:
-    return isinstance(number, float | np.floating) or _is_whole(number)
-
-
 def _child(entropy: int, key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(entropy, spawn_key=(key,))
-
-
-def check_arguments(claim: Any, alpha: Any, tester: Any) -> None:
-    """Refuse what cannot be meant, before anything is drawn."""
-    if not isinstance(claim, Claim):
-        raise TypeError(f"claim must be a claim such as dpaudit.PureDP(1.0), got {claim!r}.")
-    if not (_is_real(alpha) and 0.0 < alpha < 1.0):
-        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. The default is 1e-6.")
-    if not isinstance(tester, BettingTester | Trials | None) and not is_batch_tester(tester):
-        raise TypeError(
-            f"tester must be a BettingTester, got {tester!r}. Or give one that tests a batch at a "
-            "time: dpaudit.HockeyStickTester(), or any object with lower_bound and threshold."
-        )
-
-
-def _check_budget(samples: Any, seconds: Any) -> None:
-    if samples is not None and not (_is_whole(samples) and samples >= 1):
-        raise ValueError(f"samples must be a whole number >= 1, got {samples!r}.")
-    if seconds is not None and not (_is_real(seconds) and 0.0 < seconds < math.inf):
-        raise ValueError(f"seconds must be positive, got {seconds!r}. Leave it out for no limit.")

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.campaign import Campaign, Contender
+from dpaudit.auditing.campaign import Campaign
+from dpaudit.auditing.race import Contender
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, strongest_event
 from dpaudit.evidence import Counterexample, Tally
@@ -29,6 +30,7 @@ from dpaudit.testers.event_choice import levels_of
 from dpaudit.witness.sample import Sample
 
 Floats = npt.NDArray[np.float64]
+EventChoice = Callable[..., tuple[Event, bool]]  # as `strongest_event`
 
 MOST = 80_000  # draws, both sides together
 FOR_CHOOSING = 0.4  # of them, to choose the event by: a refutation can come too early to tell
@@ -78,13 +80,14 @@ def certify(
     draws: int,
     alpha: float,
     seed: tuple[int, ...],
+    choose: EventChoice = strongest_event,
 ) -> Counterexample | None:
-    """Put the strongest event into words and certify it; None if a side has no fresh outputs.
+    """Put the chosen event into words and certify it; None if a side has no fresh outputs.
 
     `fresh` gives outputs of either side, about `draws` of each; `seed` draws them again.
     """
     sample, (epsilon, delta) = found.sample, _level(found)
-    event, from_data = strongest_event(
+    event, from_data = choose(
         sample.rows,
         sample.ones,
         sample.zeros,
@@ -117,18 +120,22 @@ def certify_on_draws(
     draws: int,
     alpha: float,
     budget: Budget,
-    entropy: int,
+    seed: tuple[int, ...],
+    choose: EventChoice = strongest_event,
 ) -> Counterexample | None:
-    """Certify on `draws` fresh draws of the mechanism on either side; None if there is no room."""
+    """Certify on `draws` fresh draws of the mechanism on either side; None if there is no room.
+
+    `seed` is the audit's entropy and the key of these draws.
+    """
     if draws < 1:
         return None
     data, neighbour = (
-        fresh_draws(mechanism, dataset, draws, budget=budget, seed=(entropy, 1, side), by=by)
+        fresh_draws(mechanism, dataset, draws, budget=budget, seed=(*seed, side), by=by)
         for side, (dataset, by) in enumerate(
             zip((found.pair.data, found.pair.neighbour), _TIME_FOR_SIDES, strict=True)
         )
     )
-    return certify(found, (data, neighbour), draws=draws, alpha=alpha, seed=(entropy, 1))
+    return certify(found, (data, neighbour), draws=draws, alpha=alpha, seed=seed, choose=choose)
 
 
 def certify_bets(campaign: Campaign, contender: Contender) -> Counterexample | None:
@@ -141,7 +148,7 @@ def certify_bets(campaign: Campaign, contender: Contender) -> Counterexample | N
         draws=int(left * (1.0 - FOR_CHOOSING)) // 2,
         alpha=campaign.alpha,
         budget=campaign.budget,
-        entropy=campaign.entropy,
+        seed=(campaign.entropy, 1),
     )
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.auditing.audit import check_arguments, entropy_of, result_of_bets, sharpens
+from dpaudit.auditing.arguments import check_arguments, entropy_of
+from dpaudit.auditing.audit import result_of_bets, sharpens
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.campaign import Campaign, Contender
+from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.certify import (
     FOR_CHOOSING,
     MOST,
@@ -17,6 +18,7 @@ from dpaudit.auditing.certify import (
     suspect,
     suspect_of_bets,
 )
+from dpaudit.auditing.race import Contender
 from dpaudit.auditing.trials import Ledger
 from dpaudit.claims import Claim
 from dpaudit.deck import SIDES, Deck, in_hand
@@ -103,8 +105,8 @@ def _bet(campaign: Campaign, deck: Deck, *, sharpen: bool) -> Audit:
     interrupted, counterexample = False, None
     try:
         campaign.run(beyond_refutation=sharpen)
-        if campaign.account.refuted and campaign.strongest is not None:
-            counterexample = _certify_bets(campaign, campaign.strongest, deck)
+        if campaign.account.refuted and campaign.race.strongest is not None:
+            counterexample = _certify_bets(campaign, campaign.race.strongest, deck)
     except KeyboardInterrupt:
         interrupted = True
     return result_of_bets(campaign, _WHERE, counterexample, sharpen, interrupted)
@@ -126,7 +128,7 @@ def _test(
     """One trial with all of alpha."""
     sizes = len(first), len(second)
     judge.refuse_if_powerless(*sizes, alpha=alpha)
-    budget, ledger = Budget(sum(sizes), None), Ledger(judge.claim, alpha)
+    budget, ledger = Budget(sum(sizes), None), Ledger(judge.claim, alpha, tester=judge.tester)
     seeds = _seed(entropy, 4, 1, 0), _seed(entropy, 4, 1, 1)
     outcome = judge.both(first, second, alpha=alpha, seeds=seeds)
     budget.spent = sum(sizes)

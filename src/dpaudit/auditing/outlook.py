@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from dpaudit.auditing.campaign import Campaign, Contender
+from dpaudit.auditing.campaign import Campaign
+from dpaudit.auditing.race import Contender
 from dpaudit.bets.tangent import growth, tune
 from dpaudit.claims import ApproxDP, PureDP
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sized
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -29,13 +31,14 @@ from dpaudit.auditing.certify import (
     fresh_draws,
     suspect,
 )
+from dpaudit.auditing.shrink import simplest
 from dpaudit.claims import Claim, Scalable
 from dpaudit.evidence import Audit, Counterexample, Evidence, PairRecord, Progress, Verdict
 from dpaudit.finders import Finder
 from dpaudit.health import FrozenSeedCheck
 from dpaudit.mechanism import HealthWarning, Mechanism, draw_side
 from dpaudit.pair import Pair
-from dpaudit.returned import Outputs, rows
+from dpaudit.returned import Outputs, joined
 from dpaudit.testers.batch import CannotFire
 from dpaudit.testers.trials import Judge, Outcome, Trials, share_of_alpha
 
@@ -48,9 +51,10 @@ _HISTORY = 2_000
 class Ledger:
     """What was found on which pair, and the wealth against the claim."""
 
-    def __init__(self, claim: Claim, alpha: float) -> None:
+    def __init__(self, claim: Claim, alpha: float, *, tester: object) -> None:
         self.claim = claim
         self.alpha = alpha
+        self._tester = type(tester).__name__
         self.refuted = False
         self.lower_bound = 0.0 if isinstance(claim, Scalable) else None
         self.records: list[PairRecord] = []
@@ -108,6 +112,7 @@ class Ledger:
             verdict=Verdict.REFUTED if self.refuted else Verdict.NOT_REFUTED,
             lower_bound=self.lower_bound,
             counterexample=counterexample,
+            tester=self._tester,
             evidence=self.evidence,
             samples=budget.spent,
             seconds=budget.elapsed,
@@ -140,7 +145,7 @@ class TrialRun:
         entropy: int,
         progress: Callable[[Progress], None] | None,
     ) -> None:
-        self.ledger = Ledger(claim, alpha)
+        self.ledger = Ledger(claim, alpha, tester=trials.tester)
         self.notes: list[str] = []
         self._mechanism = mechanism
         self._finder = finder
@@ -228,7 +233,7 @@ class TrialRun:
             made += size
             if size < wanted:
                 break
-        return _joined(pieces[0]), _joined(pieces[1])
+        return joined(pieces[0]), joined(pieces[1])
 
     def _is_powerless(self, size: int, share: float) -> bool:
         try:
@@ -286,13 +291,24 @@ class TrialRun:
                 seed=(self._entropy, 3, side),
                 by=TIME_FOR_CHOOSING,
             )
-            seen[side] = _joined([seen[side], *more])
+            seen[side] = joined([seen[side], *more])
         rng = np.random.default_rng(self._seed(5))
         return certify_on_draws(
             suspect(pair, self.ledger.claim, (seen[0], seen[1]), rng),
             self._mechanism,
             draws=(left - 2 * missing) // 2,
             alpha=self._alpha,
+            budget=self._budget,
+            seed=(self._entropy, 1),
+        )
+
+    def simplest(self, found: Counterexample, neighbours: Any) -> Counterexample | None:
+        """A plainer counterexample, if there is one."""
+        return simplest(
+            found,
+            self._mechanism,
+            self.ledger.claim,
+            neighbours,
             budget=self._budget,
             entropy=self._entropy,
         )
@@ -315,16 +331,18 @@ class TrialRun:
         return np.random.SeedSequence(self._entropy, spawn_key=key)
 
 
-def audit_by_trials(run: TrialRun, neighbours: str) -> Audit:
+def audit_by_trials(run: TrialRun, neighbours: Any, words: str) -> Audit:
     """Run the trials, certify what they find, and give the result; Ctrl-C ends it early."""
-    interrupted, counterexample = False, None
+    interrupted, counterexample, plain = False, None, None
     try:
         run.run()
         if run.ledger.refuted:
             counterexample = run.certify()
+        if counterexample is not None:
+            plain = run.simplest(counterexample, neighbours)
     except KeyboardInterrupt:
         interrupted = True
-    return run.result(neighbours, counterexample, interrupted=interrupted)
+    return replace(run.result(words, counterexample, interrupted=interrupted), simplest=plain)
 
 
 def _planned(trials: Trials, finder: Finder) -> int:
@@ -333,11 +351,3 @@ def _planned(trials: Trials, finder: Finder) -> int:
     if trials.count is None:
         return _TRIALS if pairs is None else pairs
     return int(trials.count) if pairs is None else min(int(trials.count), pairs)
-
-
-def _joined(pieces: list[Outputs]) -> Outputs:
-    """One sample of several pieces: an array where all are arrays of one shape."""
-    arrays = [piece for piece in pieces if isinstance(piece, np.ndarray)]
-    if len(arrays) == len(pieces) > 0 and len({array.shape[1:] for array in arrays}) == 1:
-        return np.concatenate(arrays)
-    return [output for piece in pieces for output in rows(piece)]

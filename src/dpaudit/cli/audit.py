@@ -20,6 +20,7 @@ from dpaudit.cli.options import (
 )
 from dpaudit.cli.screen import following, show_audit
 from dpaudit.cli.target import (
+    FINDERS,
     RELATIONS,
     Neighbourhood,
     read_claim,
@@ -41,7 +42,8 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
     "--records",
     metavar="DOMAIN",
     help="What a record may be: floats:LOW:HIGH | integers:LOW:HIGH | categories:A,B,C | "
-    "vectors:LENGTH:LOW:HIGH",
+    "vectors:LENGTH:LOW:HIGH | dates:FIRST:LAST | texts:A,B,C; with +odd at the end, also NaN, "
+    "values out of range and the like.",
 )
 @click.option(
     "--max-records", type=int, metavar="N", help="The largest dataset (10 records if not given)."
@@ -54,6 +56,13 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
     metavar="S",
     help="For query-answers: how far an answer may move (1).",
 )
+@click.option(
+    "--group",
+    type=int,
+    metavar="K",
+    help="Neighbours are up to K records apart; the claim is then that of the group.",
+)
+@click.option("--finder", type=click.Choice(FINDERS), help="How pairs are searched (auto).")
 @click.option(
     "--pair",
     "pairs",

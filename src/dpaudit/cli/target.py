@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from dpaudit.claims import Claim
     from dpaudit.domains import Domain
     from dpaudit.mechanism import Mechanism
-    from dpaudit.neighbours import Relation
+    from dpaudit.neighbours import AddOrRemoveOne, QueryAnswers, Relation, ReplaceOne
 
 RELATIONS = ("replace-one", "add-or-remove-one", "query-answers")
+FINDERS = ("auto", "spread", "random", "grid", "evolve", "gp", "optuna")
 MOST_RECORDS = 10  # unless --max-records says otherwise
 EXAMPLES = {"length": "--length 10", "records": "--records floats:-1:1"}
 
@@ -30,6 +31,8 @@ class Neighbourhood:
     min_records: int | None
     length: int | None
     sensitivity: float | None
+    group: int | None
+    finder: str | None
     pairs: tuple[str, ...]
 
 
@@ -61,13 +64,14 @@ def read_mechanism(text: str, *, one_at_a_time: bool) -> Callable[..., object] |
 def read_neighbours(options: Neighbourhood) -> Relation:
     """The relation of `--relation` and its options, or the pairs of `--pair`."""
     from dpaudit.domains import InvalidDomain
-    from dpaudit.neighbours import InvalidRelation
+    from dpaudit.neighbours import InvalidRelation, group
 
     _refuse_what_does_not_belong(options)
     try:
         if options.pairs:
             return _listed(options)
-        return _answers(options) if options.relation == "query-answers" else _records(options)
+        found = _answers(options) if options.relation == "query-answers" else _records(options)
+        return found if options.group is None else group(found, options.group)
     except InvalidDomain as error:
         raise Refusal(f"{'--pair' if options.pairs else '--records'}: {error}") from error
     except InvalidRelation as error:
@@ -85,10 +89,10 @@ def _refuse_what_does_not_belong(options: Neighbourhood) -> None:
         )
     elif options.relation == "query-answers":
         needed, kind = {"length"}, "--relation query-answers"
-        allowed = {"relation", "sensitivity"}
+        allowed = {"relation", "sensitivity", "group", "finder"}
     else:
         needed, kind = {"records"}, f"--relation {options.relation}"
-        allowed = {"relation", "max_records", "min_records"}
+        allowed = {"relation", "max_records", "min_records", "group", "finder"}
     given = {name for name in Neighbourhood.__slots__ if getattr(options, name) not in (None, ())}
     for name in sorted(needed - given):
         raise Refusal(f"{kind} needs --{name}, such as {EXAMPLES[name]}.")
@@ -96,24 +100,28 @@ def _refuse_what_does_not_belong(options: Neighbourhood) -> None:
         raise Refusal(f"--{name.replace('_', '-')} does not go with {kind}. Leave it out.")
 
 
-def _records(options: Neighbourhood) -> Relation:
+def _records(options: Neighbourhood) -> AddOrRemoveOne | ReplaceOne:
     from dpaudit.neighbours import add_or_remove_one, replace_one
 
     domain = _domain(options)
     most = MOST_RECORDS if options.max_records is None else options.max_records
     if options.relation == "replace-one":
         least = 1 if options.min_records is None else options.min_records
-        return replace_one(domain, max_records=most, min_records=least)
+        return replace_one(
+            domain, max_records=most, min_records=least, finder=options.finder or "auto"
+        )
     least = 0 if options.min_records is None else options.min_records
-    return add_or_remove_one(domain, max_records=most, min_records=least)
+    return add_or_remove_one(
+        domain, max_records=most, min_records=least, finder=options.finder or "auto"
+    )
 
 
-def _answers(options: Neighbourhood) -> Relation:
+def _answers(options: Neighbourhood) -> QueryAnswers:
     from dpaudit.neighbours import query_answers
 
     assert options.length is not None
     sensitivity = 1.0 if options.sensitivity is None else options.sensitivity
-    return query_answers(options.length, sensitivity)
+    return query_answers(options.length, sensitivity, finder=options.finder or "auto")
 
 
 def _listed(options: Neighbourhood) -> Relation:

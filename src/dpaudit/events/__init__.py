@@ -11,7 +11,7 @@ from dpaudit.events.kinds import (
     IsWord,
     Outside,
 )
-from dpaudit.events.search import strongest_event
+from dpaudit.events.search import plainest_event, strongest_event
 
 __all__ = [
     "Above",
@@ -23,5 +23,6 @@ __all__ = [
     "IsNumber",
     "IsWord",
     "Outside",
+    "plainest_event",
     "strongest_event",
 ]

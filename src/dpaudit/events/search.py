@@ -1,4 +1,6 @@
-"""The search for the event that promises the largest certified epsilon."""
+"""The search for the event that promises the largest certified epsilon, or for a plain one."""
+
+from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
@@ -57,14 +59,58 @@ def strongest_event(
     >>> event.words(encoder), data
     ("output = 'yes'", True)
     """
+    search = _search(rows, ones, zeros, epsilon=epsilon, delta=delta, draws=draws, alpha=alpha)
+    event = rounded(search.best(), search.score)
+    return event, search.is_likelier_on_data(event)
+
+
+def plainest_event(
+    rows: Table,
+    ones: npt.ArrayLike,
+    zeros: npt.ArrayLike,
+    *,
+    epsilon: float,
+    delta: float,
+    draws: int,
+    alpha: float,
+) -> tuple[Event, bool]:
+    """Find the shortest and roundest event that promises clearly more than `epsilon`.
+
+    Clearly is half as much above it as the strongest event. Where even that promises no more than
+    `epsilon`, it is the strongest event.
+
+    >>> from dpaudit.outputs import Encoder
+    >>> rows = Encoder().encode([-1.3, -0.42, 0.31, 1.2])
+    >>> ones, zeros = [100, 150, 450, 300], [300, 450, 150, 100]
+    >>> plainest_event(rows, ones, zeros, epsilon=0.5, delta=0.0, draws=5000, alpha=0.05)
+    (Above(column=0, threshold=0.0), True)
+    """
+    search = _search(rows, ones, zeros, epsilon=epsilon, delta=delta, draws=draws, alpha=alpha)
+    event = search.best()
+    strength = search.score(event)
+    if strength <= epsilon:
+        return rounded(event, search.score), search.is_likelier_on_data(event)
+    enough = 0.5 * (epsilon + strength)
+    event = next((short for short in search.short() if search.score(short) >= enough), event)
+    event = rounded(event, search.score, enough=enough)
+    return event, search.is_likelier_on_data(event)
+
+
+def _search(
+    rows: Table,
+    ones: npt.ArrayLike,
+    zeros: npt.ArrayLike,
+    *,
+    epsilon: float,
+    delta: float,
+    draws: int,
+    alpha: float,
+) -> _Search:
     weights = np.asarray(ones, dtype=np.float64), np.asarray(zeros, dtype=np.float64)
     _check(rows, *weights)
     totals = float(weights[0].sum()), float(weights[1].sum())
     promise = Promise(epsilon=epsilon, delta=delta, draws=draws, alpha=alpha, totals=totals)
-    search = _Search(rows, weights, promise)
-    event = rounded(search.best(), search.score)
-    _, likelier = promise.score(*search.hits(event), comparisons(event))
-    return event, bool(likelier)
+    return _Search(rows, weights, promise)
 
 
 def _check(rows: Table, ones: _Floats, zeros: _Floats) -> None:
@@ -101,6 +147,15 @@ class _Search:
             best = beam[0]
         whole = self._whole_output()
         return max(self._pruned(best), whole or best, key=lambda found: found.score).event
+
+    def short(self) -> list[Event]:
+        """Give the events of one part, those of one comparison first, the strongest first."""
+        alone = [found.event for found in self._alone()[0]]
+        return sorted(alone, key=comparisons)
+
+    def is_likelier_on_data(self, event: Event) -> bool:
+        """Say on which side an event is likelier, as far as it promises something."""
+        return bool(self._promise.score(*self.hits(event), comparisons(event))[1])
 
     def hits(self, event: Event) -> tuple[_Floats, _Floats]:
         """Count an event on both sides."""

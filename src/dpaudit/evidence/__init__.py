@@ -4,7 +4,6 @@
 'not refuted'
 """
 
-from dpaudit.evidence.data import InvalidAuditFile, Unsaved
 from dpaudit.evidence.saving import audit_from_json, load
 from dpaudit.evidence.values import (
     Audit,
@@ -15,6 +14,7 @@ from dpaudit.evidence.values import (
     Tally,
     Verdict,
 )
+from dpaudit.plain import InvalidAuditFile, Unsaved
 
 __all__ = [
     "Audit",

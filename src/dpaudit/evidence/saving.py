@@ -16,11 +16,12 @@ from typing import Any, Literal, NoReturn
 
 from dpaudit.claim_text import claim_from_json
 from dpaudit.claims import Claim, InvalidClaim, Profile
-from dpaudit.evidence.data import InvalidAuditFile, decoded, encoded, encoded_float
 from dpaudit.evidence.values import Audit, Counterexample, Evidence, PairRecord, Tally, Verdict
 from dpaudit.neighbours import Pair
+from dpaudit.plain import InvalidAuditFile, decoded, encoded, encoded_float
 
-SCHEMA = 1
+SCHEMA = 2
+_ADDED = {1: {"simplest": None, "tester": "not recorded"}}  # what an older schema does not have
 
 
 def audit_to_json(audit: Audit) -> dict[str, object]:
@@ -38,6 +39,8 @@ def audit_from_json(saved: Mapping[str, object]) -> Audit:
         raise InvalidAuditFile(f"a saved audit must be a JSON object, got {type(saved).__name__}.")
     fields = dict(saved)
     schema = fields.pop("schema", None)
+    if type(schema) is int and schema in _ADDED:
+        fields, schema = {**_ADDED[schema], **fields}, SCHEMA
     if schema != SCHEMA or isinstance(schema, bool):
         raise InvalidAuditFile(
             f"this dpaudit reads audits of schema {SCHEMA}, got schema {schema!r}. "
@@ -257,6 +260,8 @@ AUDIT = record(
         "verdict": Form(lambda verdict: verdict.value, _read_verdict),
         "lower_bound": maybe(NUMBER),
         "counterexample": maybe(COUNTEREXAMPLE),
+        "simplest": maybe(COUNTEREXAMPLE),
+        "tester": TEXT,
         "evidence": EVIDENCE,
         "samples": INTEGER,
         "seconds": NUMBER,

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
-from dpaudit.claims import Claim, Scalable
+from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 from dpaudit.neighbours import Pair
+from dpaudit.stats.profiles import most_likely
 
 
 class Verdict(Enum):
@@ -70,6 +71,12 @@ class Counterexample:
     def unlikely(self) -> Tally:
         """The tally on the other side."""
         return self.neighbour if self.likelier == "data" else self.data
+
+    def breaks(self, claim: Claim) -> bool:
+        """Whether this event alone shows that a claim does not hold."""
+        if isinstance(claim, PureDP | ApproxDP):
+            return self.epsilon_lower > claim.epsilon
+        return self.likely.lower > most_likely(claim.delta, self.unlikely.upper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +140,9 @@ class Audit:
     """What an audit found, what it searched and what it cost. `print(audit)` says it in words.
 
     `lower_bound` is certified in the claim's own parameter (epsilon, mu or rho; None for a
-    `Profile`, which has none). `counterexample` is None unless the claim was refuted. `strongest`
-    is the pair that showed most, `detectable` the least strength that would have been refuted on it
+    `Profile`, which has none). `counterexample` is None unless the claim was refuted; `simplest` is
+    a plainer one, if there is one that still breaks the claim. `strongest` is the pair that showed
+    most, `detectable` the least strength that would have been refuted on it
     with the draws spent (an estimate), `forecast` about how many more draws would decide an
     undecided audit. The same call with `rng=rng_seed` gives the same audit.
     """
@@ -144,6 +152,8 @@ class Audit:
     verdict: Verdict
     lower_bound: float | None
     counterexample: Counterexample | None
+    simplest: Counterexample | None = None
+    tester: str = "BettingTester"
     evidence: Evidence
     samples: int
     seconds: float

@@ -1,8 +1,10 @@
 """Which pairs of datasets count as neighbours: one file per relation.
 
-A relation (`pairs`, `add_or_remove_one`, `replace_one`, `query_answers`) knows its edge pairs,
-where most bugs show, how to draw a random pair, and whether a pair belongs to it. Both directions
-of a pair are always tested, so a relation lists it one way round.
+A relation (`pairs`, `add_or_remove_one`, `replace_one`, `query_answers`, `group`, and by user
+`add_or_remove_user`, `replace_user`) knows its edge pairs, where most bugs show, how to draw a
+random pair, and whether a pair belongs to it. All but `pairs` can also take a pair apart, record by
+record, and build one of choices (`Structured`). Both directions of a pair are always tested, so a
+relation lists it one way round.
 """
 
 from __future__ import annotations
@@ -12,27 +14,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpaudit.neighbours.fixed import FixedPairs, pairs
+from dpaudit.neighbours.groups import AddOrRemoveGroup, ReplaceGroup, group
 from dpaudit.neighbours.queries import QueryAnswers, query_answers
 from dpaudit.neighbours.records import AddOrRemoveOne, ReplaceOne, add_or_remove_one, replace_one
-from dpaudit.neighbours.relation import InvalidRelation, Relation
-from dpaudit.pair import Pair, shown
+from dpaudit.neighbours.relation import InvalidRelation, Relation, Structured
+from dpaudit.neighbours.users import (
+    AddOrRemoveUser,
+    ReplaceUser,
+    add_or_remove_user,
+    replace_user,
+)
+from dpaudit.pair import ABSENT, Pair, Slot, shown
 
 if TYPE_CHECKING:
     from dpaudit.finders import Finder
 
 __all__ = [
+    "ABSENT",
+    "AddOrRemoveGroup",
     "AddOrRemoveOne",
+    "AddOrRemoveUser",
     "FixedPairs",
     "InvalidRelation",
     "Pair",
     "QueryAnswers",
     "Relation",
+    "ReplaceGroup",
     "ReplaceOne",
+    "ReplaceUser",
+    "Slot",
+    "Structured",
     "add_or_remove_one",
+    "add_or_remove_user",
     "as_finder",
+    "group",
     "pairs",
     "query_answers",
     "replace_one",
+    "replace_user",
 ]
 
 

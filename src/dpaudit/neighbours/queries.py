@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.choices import Chooser, Unsuitable
+from dpaudit.domains import Floats, floats
+from dpaudit.neighbours.choosing import chosen_whole
 from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
-from dpaudit.pair import Pair
+from dpaudit.neighbours.slots import aligned, joined, side_by_side, sides
+from dpaudit.pair import Pair, Slot
 
 if TYPE_CHECKING:
     from dpaudit.finders import Finder
 
 TRIES = 100  # draws of a pair before an edge is taken
+
+Answers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +35,14 @@ class QueryAnswers:
     high: float
     finder: str
 
+    @property
+    def domain(self) -> Floats:
+        return floats(self.low, self.high)
+
+    @property
+    def most_slots(self) -> int:
+        return self.length
+
     def edge_pairs(self) -> Iterator[Pair]:
         return once(self._candidates())
 
@@ -40,27 +54,41 @@ class QueryAnswers:
                 data = origin + step * rng.integers(2, size=self.length)
             else:
                 data = (1.0 - share) * self.low + share * self.high
-            data = np.clip(data, self.low, self.high)
             moves = step * _random_signs(self.length, rng)
             if rng.random() < 0.25:
                 moves = moves * rng.random(self.length)
-            pair = Pair(data, self._reached(data, data + moves))
-            if self.contains(pair):
+            data = np.clip(data, self.low, self.high)
+            if (pair := self._reached(data, data + moves)) is not None:
                 return pair
         return next(self.edge_pairs())
 
     def contains(self, pair: Pair) -> bool:
-        try:
-            data, neighbour = np.asarray(pair.data), np.asarray(pair.neighbour)
-        except ValueError:
-            return False
-        for answers in (data, neighbour):
-            if answers.shape != (self.length,) or answers.dtype.kind not in "fiu":
-                return False
-            if not np.all((self.low <= answers) & (answers <= self.high)):
-                return False
-        moves = np.abs(data.astype(np.float64) - neighbour.astype(np.float64))
-        return bool(np.all(moves <= self.sensitivity) and np.any(moves > 0.0))
+        return self.align(pair) is not None
+
+    def align(self, pair: Pair) -> tuple[Slot, ...] | None:
+        return aligned(self, pair, side_by_side)
+
+    def join(self, slots: Sequence[Slot]) -> Pair | None:
+        if any(len(side) != self.length for side in (slots, *sides(slots))):
+            return None
+        if (pair := joined(self.domain, slots)) is None:
+            return None
+        moves = np.abs(pair.data - pair.neighbour)
+        return pair if np.all(moves <= self.sensitivity) and np.any(moves > 0.0) else None
+
+    def choose(self, chooser: Chooser) -> Pair:
+        alike = self.length > 1 and chooser.one_of("answers", 2) == 1
+        move_of = self._chosen_moves(chooser)
+        asked = [
+            chooser.real(f"answer {place}", self.low, self.high)
+            for place in range(1 if alike else self.length)
+        ]
+        data = np.full(self.length, asked)
+        moves = np.array([move_of(place) for place in range(self.length)])
+        pair = self._reached(data, data + moves)
+        if pair is None:
+            raise Unsuitable("no chosen answer moves")
+        return pair
 
     def search(self, rng: np.random.Generator) -> Finder:
         return finder_named(self.finder, self, rng)
@@ -71,6 +99,19 @@ class QueryAnswers:
             f"{answers} in [{self.low:g}, {self.high:g}], each moving by at most "
             f"{self.sensitivity:g}"
         )
+
+    def _chosen_moves(self, chooser: Chooser) -> Callable[[int], float]:
+        """All up, all down, each its own, or up to some place and down from there."""
+        step = self.sensitivity
+        match chooser.one_of("moves", 4 if self.length > 1 else 3):
+            case 0:
+                return lambda place: step
+            case 1:
+                return lambda place: -step
+            case 2:
+                return lambda place: chooser.real(f"move {place}", -step, step)
+        turn = chosen_whole(chooser, "turn", 1, self.length - 1)
+        return lambda place: step if place < turn else -step
 
     def _candidates(self) -> Iterator[Pair]:
         """The categories of Ding et al. (2018), the counterexamples of Lyu, Su and Li (2017)."""
@@ -87,21 +128,24 @@ class QueryAnswers:
                 shapes.append((base + np.where(up, 1, -1), base))
         origin, step = self._origin_and_step()
         for data, neighbour in shapes:
-            start = np.clip(origin + step * np.asarray(data, np.float64), self.low, self.high)
-            goal = origin + step * np.asarray(neighbour, np.float64)
-            yield Pair(start, self._reached(start, goal))
+            start, goal = (
+                origin + step * np.asarray(side, np.float64) for side in (data, neighbour)
+            )
+            if (pair := self._reached(start, goal)) is not None:
+                yield pair
 
     def _origin_and_step(self) -> tuple[float, float]:
         step = min(self.sensitivity, self.high - self.low)
         return (0.0 if self.low <= 0.0 and step <= self.high else self.low), step
 
-    def _reached(self, data: NDArray[np.float64], goal: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The answers nearest to the goal that the sensitivity and the range allow."""
+    def _reached(self, start: Answers, goal: Answers) -> Pair | None:
+        """From the start as near to the goal as the sensitivity and the range allow, if at all."""
+        data = np.clip(start, self.low, self.high)
         moved = np.clip(goal, data - self.sensitivity, data + self.sensitivity)
         moved = np.clip(moved, self.low, self.high)
         while np.any(far := np.abs(moved - data) > self.sensitivity):  # a sum was rounded up
             moved = np.where(far, np.nextafter(moved, data), moved)
-        return moved
+        return self.join(list(map(Slot, data.tolist(), moved.tolist())))
 
 
 def query_answers(

@@ -1,135 +1,286 @@
-"""The relations in which one record differs: added or removed, or replaced.
+"""The relations in which records differ: added or removed, or replaced.
 
-Datasets are ordered: neighbours differ in one place, and the other records keep theirs.
+Datasets are ordered: neighbours differ in one place, and the other records keep theirs. How several
+records differ is written here too (`AddOrRemove`, `Replace`); `groups.py` makes use of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.domains import Domain
+from dpaudit.choices import Chooser, Unsuitable
+from dpaudit.domains import Domain, explorable
+from dpaudit.neighbours.choosing import chosen_slots, chosen_whole
+from dpaudit.neighbours.drawing import (
+    another,
+    edge_sizes,
+    edges_told_apart,
+    random_differing,
+    random_records,
+    random_size,
+)
 from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
-from dpaudit.pair import Pair, canonical
+from dpaudit.neighbours.slots import (
+    aligned,
+    interleaved,
+    is_shared,
+    joined,
+    pair_of,
+    removed_and_added,
+    shared,
+    side_by_side,
+    sides,
+)
+from dpaudit.pair import ABSENT, Pair, Slot
 
 if TYPE_CHECKING:
     from dpaudit.finders import Finder
 
-TRIES = 100  # draws of another record before an edge is taken
+FEWER = 6  # edge pairs for each smaller number of differing records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddOrRemoveOne:
-    """One record more or less; `data` is the bigger dataset."""
+class RecordRelation(ABC):
+    """Datasets of `min_records` to `max_records` records, of which 1 to `apart` differ."""
 
     domain: Domain
     max_records: int
     min_records: int
     finder: str
 
-    def edge_pairs(self) -> Iterator[Pair]:
-        return once(self._candidates())
+    @property
+    @abstractmethod
+    def apart(self) -> int:
+        """How many records differ at most."""
 
+    @property
+    @abstractmethod
+    def most_slots(self) -> int:
+        """How many slots a pair has at most."""
+
+    @abstractmethod
     def random_pair(self, rng: np.random.Generator) -> Pair:
-        size = _random_size(self.min_records + 1, self.max_records, rng)
-        rest = _random_records(self.domain, size - 1, rng)
-        record = rest[0] if rest and rng.random() < 0.25 else self.domain.draw(rng)
-        place = int(rng.integers(size))
-        return self._pair(rest[:place], record, rest[place:])
+        """A random pair."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The relation in one line."""
+
+    def edge_pairs(self) -> Iterator[Pair]:
+        fewer = sorted({self.apart - 1, self.apart // 2, 1} - {0, self.apart}, reverse=True)
+        weaker = (islice(once(self._edges(count)), FEWER) for count in fewer)
+        return once(chain(self._edges(self.apart), *weaker))
 
     def contains(self, pair: Pair) -> bool:
-        bigger, smaller = _keys(self, pair.data), _keys(self, pair.neighbour)
-        if bigger is None or smaller is None:
-            return False
-        if len(bigger) < len(smaller):
-            bigger, smaller = smaller, bigger
-        alike = 0
-        while alike < len(smaller) and smaller[alike] == bigger[alike]:
-            alike += 1
-        return len(bigger) == len(smaller) + 1 and smaller[alike:] == bigger[alike + 1 :]
+        return self.align(pair) is not None
+
+    def align(self, pair: Pair) -> tuple[Slot, ...] | None:
+        return aligned(self, pair, self._layouts)
+
+    def join(self, slots: Sequence[Slot]) -> Pair | None:
+        if not all(self.min_records <= len(side) <= self.max_records for side in sides(slots)):
+            return None
+        changed = [slot for slot in slots if not is_shared(slot)]
+        if not 1 <= len(changed) <= self.apart or not all(map(self._is_change, changed)):
+            return None
+        return joined(self.domain, slots)
+
+    def choose(self, chooser: Chooser) -> Pair:
+        pair = self.join(self._chosen(chooser))
+        if pair is None:
+            raise Unsuitable("the chosen datasets do not differ")
+        return pair
 
     def search(self, rng: np.random.Generator) -> Finder:
         return finder_named(self.finder, self, rng)
+
+    @abstractmethod
+    def _edges(self, count: int) -> Iterator[Pair]:
+        """Pairs of extreme records, `count` of which differ, the smallest datasets first."""
+
+    @abstractmethod
+    def _chosen(self, chooser: Chooser) -> list[Slot]: ...
+
+    @abstractmethod
+    def _layouts(self, data: list[Any], neighbour: list[Any]) -> Iterable[Sequence[Slot]]: ...
+
+    @staticmethod
+    @abstractmethod
+    def _is_change(slot: Slot) -> bool: ...
+
+    @staticmethod
+    @abstractmethod
+    def _change(old: Sequence[Any], new: Sequence[Any]) -> list[Slot]:
+        """The records that differ, side by side."""
+
+    def _chosen_around(self, chooser: Chooser, *, others: int, old: int, new: int) -> list[Slot]:
+        def ask(name: str) -> Any:
+            return explorable(self.domain).choose(chooser, name)
+
+        return chosen_slots(chooser, ask, others=others, old=old, new=new, change=self._change)
+
+    def _pair(
+        self, before: Sequence[Any], old: Sequence[Any], new: Sequence[Any], after: Sequence[Any]
+    ) -> Pair:
+        change = self._change(old, new)
+        return pair_of(self.domain, [*map(shared, before), *change, *map(shared, after)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOrRemove(RecordRelation):
+    """Up to `apart` records added or removed; `data` is the bigger dataset."""
+
+    @property
+    def most_slots(self) -> int:
+        return self.max_records + self.apart // 2  # half of them removed, half of them added
+
+    def random_pair(self, rng: np.random.Generator) -> Pair:
+        count, alike = _random_group(self.apart, rng)
+        added = 0 if count == 1 or rng.random() < 0.5 else self._most_added(count)
+        removed = count - added
+        size = random_size(self._fewest(removed, added), self.max_records, rng)
+        rest = random_records(self.domain, size - removed, rng)
+        old = random_differing(self.domain, rest, removed, rng)
+        place = int(rng.integers(size - removed + 1))
+        new = [another(self.domain, old[0], rng) for _ in range(added)]
+        if alike:
+            old, new = old[:1] * removed, new[:1] * added
+        return self._pair(rest[:place], old, new, rest[place:])
 
     def describe(self) -> str:
         return f"add or remove one of {_sizes_in_words(self, 0)} of {self.domain}"
 
-    def _candidates(self) -> Iterator[Pair]:
-        edges = self.domain.edges()
-        high, low = edges[0], edges[1 if len(edges) > 1 else 0]
-        sizes = _edge_sizes(self.min_records + 1, self.max_records)
+    def _edges(self, count: int) -> Iterator[Pair]:
+        edges = edges_told_apart(self.domain)
+        high, low = edges[0], edges[:2][-1]
+        many_high, many_low, half_added = [high] * count, [low] * count, self._most_added(count)
+        sizes = edge_sizes(self.min_records + count, self.max_records)
         for size in sizes:
-            others = size - 1
+            others = size - count
             all_high, all_low = [high] * others, [low] * others
             half = [high] * (others // 2) + [low] * (others - others // 2)
-            yield self._pair(all_low, high, [])
-            yield self._pair(all_high, high, [])
-            yield self._pair(all_high, low, [])
-            yield self._pair(all_low, low, [])
-            yield self._pair([], high, all_low)
-            yield self._pair(half, high, [])
-            yield self._pair(half, low, [])
+            yield self._pair(all_low, many_high, [], [])
+            yield self._pair(all_high, many_high, [], [])
+            yield self._pair(all_high, many_low, [], [])
+            yield self._pair(all_low, many_low, [], [])
+            yield self._pair([], many_high, [], all_low)
+            yield self._pair(half, many_high, [], [])
+            yield self._pair(half, many_low, [], [])
+            if half_added > 0:
+                yield self._pair(all_low, many_high[half_added:], many_low[:half_added], [])
             if size == sizes[:2][-1]:  # the less extreme records once, beside another record
-                yield from (self._pair(all_low, edge, []) for edge in edges[2:])
+                yield from (self._pair(all_low, [edge] * count, [], []) for edge in edges[2:])
 
-    def _pair(self, before: list[Any], record: Any, after: list[Any]) -> Pair:
-        data = self.domain.dataset([*before, record, *after])
-        return Pair(data, self.domain.dataset([*before, *after]))
+    def _chosen(self, chooser: Chooser) -> list[Slot]:
+        count = chosen_whole(chooser, "apart", 1, self.apart)
+        added = chosen_whole(chooser, "added", 0, self._most_added(count))
+        removed = count - added
+        fewest = self._fewest(removed, added)
+        size = chosen_whole(chooser, "records", fewest, self.max_records)
+        return self._chosen_around(chooser, others=size - removed, old=removed, new=added)
+
+    def _most_added(self, count: int) -> int:
+        """Half of those that differ: what is removed and added again has to be another record."""
+        return count // 2 if count > 1 and len(edges_told_apart(self.domain)) > 1 else 0
+
+    def _fewest(self, removed: int, added: int) -> int:
+        """The size of the smallest data that leave enough records on both sides."""
+        return removed + max(0, self.min_records - added)
+
+    def _layouts(self, data: list[Any], neighbour: list[Any]) -> Iterable[Sequence[Slot]]:
+        slots = interleaved(data, neighbour, self.apart)
+        return [] if slots is None else [slots]
+
+    @staticmethod
+    def _is_change(slot: Slot) -> bool:
+        return slot.data is ABSENT or slot.neighbour is ABSENT
+
+    @staticmethod
+    def _change(old: Sequence[Any], new: Sequence[Any]) -> list[Slot]:
+        return removed_and_added(old, new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaceOne:
-    """One record replaced by another; both datasets have the same size."""
+class Replace(RecordRelation):
+    """Up to `apart` records replaced by others; both datasets have the same size."""
 
-    domain: Domain
-    max_records: int
-    min_records: int
-    finder: str
-
-    def edge_pairs(self) -> Iterator[Pair]:
-        return once(self._candidates())
+    @property
+    def most_slots(self) -> int:
+        return self.max_records
 
     def random_pair(self, rng: np.random.Generator) -> Pair:
-        size = _random_size(self.min_records, self.max_records, rng)
-        rest = _random_records(self.domain, size - 1, rng)
-        old = rest[0] if rest and rng.random() < 0.25 else self.domain.draw(rng)
-        place = int(rng.integers(size))
-        return self._pair(rest[:place], old, _another(self.domain, old, rng), rest[place:])
-
-    def contains(self, pair: Pair) -> bool:
-        data, neighbour = _keys(self, pair.data), _keys(self, pair.neighbour)
-        if data is None or neighbour is None or len(data) != len(neighbour):
-            return False
-        return sum(a != b for a, b in zip(data, neighbour, strict=True)) == 1
-
-    def search(self, rng: np.random.Generator) -> Finder:
-        return finder_named(self.finder, self, rng)
+        count, alike = _random_group(self.apart, rng)
+        size = random_size(max(self.min_records, count), self.max_records, rng)
+        rest = random_records(self.domain, size - count, rng)
+        old = random_differing(self.domain, rest, count, rng)
+        place = int(rng.integers(size - count + 1))
+        if alike:
+            old = old[:1] * count
+            new = [another(self.domain, old[0], rng)] * count
+        else:
+            new = [another(self.domain, record, rng) for record in old]
+        return self._pair(rest[:place], old, new, rest[place:])
 
     def describe(self) -> str:
         return f"replace one of {_sizes_in_words(self, 1)} of {self.domain}"
 
-    def _candidates(self) -> Iterator[Pair]:
-        edges = self.domain.edges()
-        high, low, plain = edges[0], edges[1], edges[:3][-1]
-        sizes = _edge_sizes(self.min_records, self.max_records)
+    def _edges(self, count: int) -> Iterator[Pair]:
+        edges = edges_told_apart(self.domain)
+        high, low, plain = [edges[0]], [edges[1]], [edges[:3][-1]]
+        many_high, many_low = high * count, low * count
+        sizes = edge_sizes(max(self.min_records, count), self.max_records)
         for size in sizes:
-            others = size - 1
-            half = [high] * (others // 2) + [low] * (others - others // 2)
-            yield self._pair([low] * others, high, low, [])
-            yield self._pair([high] * others, high, low, [])
-            yield self._pair(half, high, low, [])
-            yield self._pair([plain] * others, high, low, [])
-            yield self._pair([], high, low, [low] * others)
+            others = size - count
+            half = high * (others // 2) + low * (others - others // 2)
+            for rest in (low * others, high * others, half, plain * others):
+                yield self._pair(rest, many_high, many_low, [])
+            yield self._pair([], many_high, many_low, low * others)
             if size in sizes[:2]:  # the less extreme records, in the smallest datasets
-                yield from (self._pair([low] * others, high, edge, []) for edge in edges[2:])
-                yield from (self._pair([low] * others, low, edge, []) for edge in edges[2:4])
+                for edge in edges[2:]:
+                    yield self._pair(low * others, many_high, [edge] * count, [])
+                for edge in edges[2:4]:
+                    yield self._pair(low * others, many_low, [edge] * count, [])
 
-    def _pair(self, before: list[Any], old: Any, new: Any, after: list[Any]) -> Pair:
-        data = self.domain.dataset([*before, old, *after])
-        return Pair(data, self.domain.dataset([*before, new, *after]))
+    def _chosen(self, chooser: Chooser) -> list[Slot]:
+        count = chosen_whole(chooser, "apart", 1, self.apart)
+        fewest = max(self.min_records, count)
+        size = chosen_whole(chooser, "records", fewest, self.max_records)
+        return self._chosen_around(chooser, others=size - count, old=count, new=count)
+
+    def _layouts(self, data: list[Any], neighbour: list[Any]) -> Iterable[Sequence[Slot]]:
+        return side_by_side(data, neighbour)
+
+    @staticmethod
+    def _is_change(slot: Slot) -> bool:
+        return slot.data is not ABSENT and slot.neighbour is not ABSENT
+
+    @staticmethod
+    def _change(old: Sequence[Any], new: Sequence[Any]) -> list[Slot]:
+        return list(map(Slot, old, new))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOrRemoveOne(AddOrRemove):
+    """One record more or less; `data` is the bigger dataset."""
+
+    @property
+    def apart(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceOne(Replace):
+    """One record replaced by another; both datasets have the same size."""
+
+    @property
+    def apart(self) -> int:
+        return 1
 
 
 def add_or_remove_one(
@@ -164,7 +315,7 @@ def replace_one(
     data=[1.0], neighbour=[-1.0]
     """
     min_records, max_records = _sizes("replace_one", domain, min_records, max_records, 1)
-    if len(domain.edges()) < 2:
+    if len(edges_told_apart(domain)) < 2:
         raise InvalidRelation(
             f"replace_one needs a domain with at least two records, got {domain}. Widen it."
         )
@@ -173,43 +324,12 @@ def replace_one(
     )
 
 
-def _keys(relation: AddOrRemoveOne | ReplaceOne, data: Any) -> list[str] | None:
-    """The canonical records of a dataset; None if it is not a dataset of the relation."""
-    domain = relation.domain
-    try:
-        found = domain.unpack(data)
-    except (ValueError, TypeError):
-        return None
-    if not relation.min_records <= len(found) <= relation.max_records:
-        return None
-    return [canonical(record) for record in found] if all(map(domain.contains, found)) else None
-
-
-def _edge_sizes(fewest: int, most: int) -> list[int]:
-    return sorted({size for size in (fewest, fewest + 1, fewest + 2, most) if size <= most})
-
-
-def _random_size(fewest: int, most: int, rng: np.random.Generator) -> int:
-    """Log-uniform: small datasets are the likely ones, the biggest still turn up."""
-    return min(most, int(fewest * ((most + 1) / fewest) ** rng.random()))
-
-
-def _random_records(domain: Domain, size: int, rng: np.random.Generator) -> list[Any]:
-    """All equal, of two values, or each drawn anew (half of the time)."""
-    kind = rng.integers(4)
-    if kind == 0:
-        return [domain.draw(rng)] * size
-    if kind == 1:
-        values = [domain.draw(rng), domain.draw(rng)]
-        return [values[which] for which in rng.integers(2, size=size)]
-    return [domain.draw(rng) for _ in range(size)]
-
-
-def _another(domain: Domain, record: Any, rng: np.random.Generator) -> Any:
-    for _ in range(TRIES):
-        if canonical(drawn := domain.draw(rng)) != canonical(record):
-            return drawn
-    return next(edge for edge in domain.edges() if canonical(edge) != canonical(record))
+def _random_group(most: int, rng: np.random.Generator) -> tuple[int, bool]:
+    """How many records differ (half of the time: all that may), and whether they are alike."""
+    if most == 1:
+        return 1, False
+    count = most if rng.random() < 0.5 else int(rng.integers(1, most, endpoint=True))
+    return count, bool(rng.random() < 0.5)
 
 
 def _sizes(name: str, domain: Any, least: Any, most: Any, fewest: int) -> tuple[int, int]:
@@ -225,7 +345,7 @@ def _sizes(name: str, domain: Any, least: Any, most: Any, fewest: int) -> tuple[
     return least, most
 
 
-def _sizes_in_words(relation: AddOrRemoveOne | ReplaceOne, fewest: int) -> str:
+def _sizes_in_words(relation: RecordRelation, fewest: int) -> str:
     least, most = relation.min_records, relation.max_records
     if least == most:
         return f"{most} record{'s' if most != 1 else ''}"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dpaudit.pair import Pair, canonical
+from dpaudit.choices import Chooser
+from dpaudit.pair import Pair, Slot, canonical
 
 if TYPE_CHECKING:
+    from dpaudit.domains import Domain
     from dpaudit.finders import Finder
 
 
@@ -36,6 +38,31 @@ class Relation(Protocol):
 
     def describe(self) -> str:
         """The relation in one line."""
+
+
+@runtime_checkable
+class Structured(Relation, Protocol):
+    """A relation whose pairs can be taken apart, changed record by record, and joined again.
+
+    That is what a search beyond random pairs needs, and what shrinking needs.
+    """
+
+    @property
+    def domain(self) -> Domain:
+        """What either side of a slot may hold."""
+
+    @property
+    def most_slots(self) -> int:
+        """How many slots a pair has at most."""
+
+    def align(self, pair: Pair) -> tuple[Slot, ...] | None:
+        """The two datasets side by side; None if they are not neighbours of this relation."""
+
+    def join(self, slots: Sequence[Slot]) -> Pair | None:
+        """The pair of these slots, which it remembers; None if they are not neighbours."""
+
+    def choose(self, chooser: Chooser) -> Pair:
+        """A pair built of the chooser's answers; `Unsuitable` if they lead to none."""
 
 
 def finder_named(name: str, relation: Relation, rng: np.random.Generator) -> Finder:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.frames import frame_of
 from dpaudit.pair import shown
 from dpaudit.stats.rounding import round_down, round_up
 
@@ -119,7 +120,9 @@ def dataset(value: Any, width: int) -> str:
     >>> dataset(np.arange(1000.0), 60)
     '[0.0, 1.0, 2.0, ..., 997.0, 998.0, 999.0] (1,000 in all)'
     """
-    rows = value if isinstance(value, list | tuple | np.ndarray) and np.shape(value) else None
+    frame = frame_of(value)
+    listed = value if frame is None else frame.rows()
+    rows = listed if isinstance(listed, list | tuple) or np.shape(listed) else None
     if rows is None:
         return one_line(shown(value), width)
     whole = shown(rows) if len(rows) <= 2 * MOST_ENDS else ""

@@ -24,6 +24,7 @@ from dpaudit.report.showing import (
     short_count,
     upper,
 )
+from dpaudit.stats.profiles import most_likely
 
 WIDTH = 80
 INDENT = "  "
@@ -133,9 +134,10 @@ def _refuted(audit: Audit) -> list[list[str]]:
         none = _sentence("All draws together refute the claim; no single event was certified.")
         return [none, _strongest(audit.strongest), chance]
     return [
-        [*_pair(found.pair), *_row("event", f"{found.event} (likelier on {found.likelier})")],
+        [*_pair(found.pair), *_event(found)],
         _tallies(found),
         [*_against(audit.claim, found), *chance],
+        _simplest(audit.simplest),
     ]
 
 
@@ -183,6 +185,24 @@ def _pair(pair: Pair) -> list[str]:
     ]
 
 
+def _event(found: Counterexample) -> list[str]:
+    return _row("event", f"{found.event} (likelier on {found.likelier})")
+
+
+def _simplest(found: Counterexample | None) -> list[str]:
+    """The plainer counterexample: its pair, its event and what that alone shows."""
+    if found is None:
+        return []
+    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 else ""
+    shows = _glued(f"epsilon >= {lower(found.epsilon_lower)}{at_delta}")
+    return [
+        f"{INDENT}The simplest pair that still breaks the claim:",
+        *_pair(found.pair),
+        *_event(found),
+        *_row("shows", f"{shows}, on {count(found.data.draws, 'fresh draw')} of either side"),
+    ]
+
+
 def _strongest(found: PairRecord | None) -> list[str]:
     if found is None:
         return []
@@ -208,11 +228,10 @@ def _bound(tally: Tally, *, at_least: bool) -> str:
 def _against(claim: Claim, found: Counterexample) -> list[str]:
     """What the claim allows for this event, and what was seen."""
     if isinstance(claim, PureDP | ApproxDP):
-        sentences, breaks = _times(claim, found), found.epsilon_lower > claim.epsilon
+        sentences = _times(claim, found)
     else:
-        allowed = _most_allowed(claim, found.unlikely.upper)
-        sentences, breaks = _probabilities(found, allowed), found.likely.lower > allowed
-    if not breaks:
+        sentences = _probabilities(found, most_likely(claim.delta, found.unlikely.upper))
+    if not found.breaks(claim):
         sentences += ("It stays within the claim; all draws together do not.",)
     return [line for sentence in sentences for line in _sentence(sentence)]
 
@@ -240,15 +259,11 @@ def _probabilities(found: Counterexample, most: float) -> tuple[str, ...]:
     )
 
 
-def _most_allowed(claim: Claim, other: float) -> float:
-    """`P(A) <= e^epsilon Q(A) + delta(epsilon)` for every epsilon: the least of these bounds."""
-    levels = (step / 20 for step in range(401))  # any level is safe, more of them are sharper
-    return min(1.0, *(math.exp(level) * other + claim.delta(level) for level in levels))
-
-
 def _searched(audit: Audit) -> list[str]:
     tried = _glued(f"{count(audit.pairs_tried, 'pair')} tried")
-    return _row("searched", f"{audit.neighbours}; {tried}" if audit.neighbours else tried)
+    searched = _row("searched", f"{audit.neighbours}; {tried}" if audit.neighbours else tried)
+    bets = audit.tester == "BettingTester"
+    return searched if bets else [*searched, *_row("tester", audit.tester)]
 
 
 def _cost(audit: Audit) -> Iterator[str]:

@@ -1,14 +1,14 @@
 """One wealth for the whole audit: what the bets on many pairs are worth together.
 
-A pair takes part with a fraction `f` of the wealth, and only once its bets have earned `entry` nats
-on paper (virtual bets, reckoned with the same payoffs, cost nothing but the draws):
+A pair takes part with a fraction `f` of the wealth:
 
-    wealth = product over pairs of (1 - f + f * V_now / V_entry)
+    wealth = product over pairs of (1 - f + f * V)
 
-Bets are placed on one pair at a time and `f` and the entry are fixed beforehand, so under the claim
-every factor has mean at most 1 and the product is one supermartingale, however the pairs are chosen
-(MATH, section 2). A pair that shows nothing never enters and costs nothing; one that enters by luck
-can lose the fraction `f`.
+where `V` is what a wealth of 1 would have become with the bets on that pair alone. Bets are placed
+on one pair at a time and `f` is fixed beforehand, so under the claim every factor has mean at most
+1 and the product is one supermartingale, however the pairs are chosen (MATH, section 2). A pair
+that shows nothing can lose the fraction `f`, no more; one that shows a violation must earn
+`log(1/f)` nats more than if it were alone.
 
 Verdict and bound share one alpha. A level is refuted together with all below it or not at all, so
 whatever is false in the end, the lowest level that holds was refuted by its own wealth. A mechanism
@@ -18,6 +18,8 @@ its own bets' and the claim's: a claim that is refuted by far never waits for th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -26,36 +28,29 @@ Floats = npt.NDArray[np.float64]
 _OWN = 0.4  # the share of its own bets in the wealth of a level below the claim
 
 
+@dataclass(frozen=True, slots=True)
 class Stake:
-    """What one pair contributes to the wealth, level by level."""
+    """The fraction of the wealth with which a pair takes part."""
 
-    def __init__(self, levels: int, *, fraction: float, entry: float) -> None:
-        self._fraction = fraction
-        self._entry = entry
-        self._entered = np.full(levels, entry <= 0.0)
-        self._at = np.zeros(levels)  # the pair's log-wealth when it entered
-
-    def admit(self, log_wealth: Floats) -> None:
-        """Let in the levels whose paper wealth has earned the entry. Call between batches only."""
-        new = ~self._entered & (log_wealth >= self._entry)
-        self._at[new] = log_wealth[new]
-        self._entered |= new
+    fraction: float
 
     def log_factor(self, log_wealth: Floats) -> Floats:
-        """The factor of this pair in the wealth, given its own wealth now."""
-        gain = np.where(self._entered, log_wealth - self._at, 0.0)
-        if self._fraction == 1.0:
-            return np.asarray(gain)
-        return np.asarray(np.logaddexp(np.log1p(-self._fraction), np.log(self._fraction) + gain))
+        """The factor of this pair in the wealth, given its own wealth now.
 
-    def wealth_needed(self, level: int, log_factor: float) -> float:
-        """The pair's log-wealth at which its factor reaches `log_factor`; inf if it cannot."""
-        if not self._entered[level]:
-            return np.inf
-        if self._fraction == 1.0:
-            return float(self._at[level] + log_factor)
-        gain = (np.exp(min(log_factor, 700.0)) - 1.0 + self._fraction) / self._fraction
-        return float(self._at[level] + np.log(gain)) if gain > 0.0 else -np.inf
+        >>> np.exp(Stake(0.5).log_factor(np.log([0.2, 3.0]))).round(12).tolist()
+        [0.6, 2.0]
+        """
+        if self.fraction == 1.0:
+            return log_wealth.copy()
+        gain = np.log(self.fraction) + log_wealth
+        return np.asarray(np.logaddexp(np.log1p(-self.fraction), gain))
+
+    def wealth_needed(self, log_factor: float) -> float:
+        """The pair's log-wealth at which its factor reaches `log_factor`."""
+        if self.fraction == 1.0:
+            return log_factor
+        gain = (np.exp(min(log_factor, 700.0)) - 1.0 + self.fraction) / self.fraction
+        return float(np.log(gain)) if gain > 0.0 else -np.inf
 
 
 class Account:
@@ -94,7 +89,7 @@ class Account:
         if self.refuted:
             return np.inf  # reached before
         others = self._total[self._place] - self._factor(pair)[self._place]
-        return stake.wealth_needed(self._place, self._claim_goal - others)
+        return stake.wealth_needed(self._claim_goal - others)
 
     def update(self, pair: int, factor: Floats, *, crossed: bool) -> None:
         """Enter the factor of a pair after a batch; `crossed`: the claim's target was reached."""

@@ -57,7 +57,7 @@ class PairBettor:
         if size < first:
             return first - size
         step = next(step for below, step in _STEPS if size < below)
-        most = 1.0 if size < _STEPS[0][0] else 0.5
+        most = 3.0 if size < _STEPS[0][0] else 0.5
         return min(max(1, int(size * min(patience * step, most))), LARGEST_BATCH)
 
     def play(self, table: Table, labels: Labels, *, target: float) -> int | None:
@@ -66,9 +66,11 @@ class PairBettor:
         `target` is a log-wealth against the claim itself. When it is reached the samples after it
         are left alone: they were neither bet on nor learned.
         """
-        if self._ensemble is None:
-            self._learn(table, labels)
+        if not self.sample.size:
+            self.learn(table, labels)
             return None
+        self._fit()
+        assert self._ensemble is not None
         # A field never seen before is learned after this batch: whether to bet must not depend on
         # the outputs that are bet on.
         known = table.narrow(self._columns)
@@ -83,30 +85,32 @@ class PairBettor:
         self._hands[:, self._book.active] += up @ ones + down @ zeros
         self.log_wealth = np.logaddexp.reduce(self._log_share + self._hands, axis=0)
         self._ensemble.score(guesses, ones, zeros)
-        self._learn(table, labels, index)
+        self.learn(table, labels, index)
         return crossing
 
-    def learn(self, table: Table, labels: Labels) -> None:
-        """Learn a batch that is not bet on."""
-        self._learn(table, labels)
-
-    def log_odds(self, table: Table) -> Floats:
-        """The log-odds of `data` that the experts together give to outputs."""
-        if self._ensemble is None:
-            return np.zeros(len(table))
-        return self._ensemble.average(self._ensemble.guesses(table))
-
-    def _learn(self, table: Table, labels: Labels, index: Index | None = None) -> None:
+    def learn(self, table: Table, labels: Labels, index: Index | None = None) -> None:
+        """Remember a batch, for the experts to learn before they bet again."""
         if table.columns != self._columns:
             if self._columns:
                 self.sample.widen(self._encoder.widen)
                 index = None
             self._columns, self._ensemble = table.columns, None
         self.sample.add(table, labels, index)
+
+    def log_odds(self, table: Table) -> Floats:
+        """The log-odds of `data` that the experts together give to outputs."""
+        if not self.sample.size:
+            return np.zeros(len(table))
+        self._fit()
+        assert self._ensemble is not None
+        return self._ensemble.average(self._ensemble.guesses(table))
+
+    def _fit(self) -> None:
+        """Let the experts learn, if the past has grown enough. A pair left alone is not learned."""
         if self._ensemble is not None and self.sample.size < self._refit_at:
             return
         if self._ensemble is None:
-            self._start(table.columns)
+            self._start(self._columns)
         assert self._ensemble is not None
         past = self._ensemble.fit(self.sample)
         self._book.tune(past, self.sample.ones + self.sample.zeros, self.settled)

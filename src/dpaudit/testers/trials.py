@@ -20,7 +20,6 @@ from dpaudit.testers.batch import (
 )
 
 METHODS = ("lower_bound", "threshold")
-_LEAST = -1.0  # a bound below it is told to a finder as this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Outcome:
     """What a trial showed in both directions together.
 
     `strength_lower` is None for a claim without a parameter. `score` is what a finder is told: the
-    bound in the claim's parameter, or by how much the tester's bound exceeds its threshold.
+    bound in the claim's parameter, or `e^(bound - threshold)` where there is none.
     """
 
     refuted: bool
@@ -132,7 +131,8 @@ class Judge:
         bound = max(each.lower_bound for each in found)
         refuted = bound > self.threshold
         strengths = [each.strength_lower for each in found if each.strength_lower is not None]
-        score = max(strengths, default=max(bound, _LEAST) - self.threshold)
+        # Above 0 and rising with the bound: a finder knows no scores below 0.
+        score = max(strengths, default=math.exp(min(bound - self.threshold, 700.0)))
         return Outcome(
             refuted=refuted, strength_lower=self._strength(refuted, strengths), score=score
         )

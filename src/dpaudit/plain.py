@@ -7,6 +7,7 @@ Everything else is an object with one key that begins with a dollar sign: `{"$tu
 from __future__ import annotations
 
 import base64
+import datetime
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpaudit.frames import Frame, built, can_be_built, frame_of
 
 TEXT_KINDS = "biuU"  # dtypes whose entries JSON can hold, beside ordinary floats
 BYTE_KINDS = "biufcUSmM"  # dtypes whose bytes are their value
@@ -67,12 +70,17 @@ def _encoded(value: Any) -> object:
         return {f"${kind.__name__}": sorted((_encoded(entry) for entry in value), key=repr)}
     if kind is bytes:
         return {"$bytes": _base64(value)}
+    if kind is datetime.date:
+        return {"$date": value.isoformat()}
     if kind is complex:
         return {"$complex": [encoded_float(value.real), encoded_float(value.imag)]}
     if isinstance(value, np.generic) and value.dtype.kind in BYTE_KINDS:
         return {"$scalar": _encoded_array(np.asarray(value))}
     if kind is np.ndarray and value.dtype.kind in f"{BYTE_KINDS}O":
         return {"$array": _encoded_array(value)}
+    if (frame := frame_of(value)) is not None and can_be_built(frame):
+        columns = [[name, type_, _encoded(cells)] for name, type_, cells in frame.columns]
+        return {"$frame": {"library": frame.library, "size": frame.size, "columns": columns}}
     return {"$unsaved": value.text if kind is Unsaved else _repr(value)}
 
 
@@ -142,6 +150,10 @@ def _decoded(tag: str, inside: Any) -> Any:
             return frozenset(_entries(inside))
         case "$bytes":
             return base64.b64decode(inside, validate=True)
+        case "$date":
+            return datetime.date.fromisoformat(inside)
+        case "$frame":
+            return _decoded_frame(inside)
         case "$complex":
             real, imaginary = _entries(inside)
             return complex(real, imaginary)
@@ -172,6 +184,17 @@ def _decoded_array(form: Any) -> NDArray[Any]:
     else:
         flat[:] = values
     return flat.reshape(shape)
+
+
+def _decoded_frame(form: Any) -> Any:
+    columns = [(name, kind, decoded(cells)) for name, kind, cells in form["columns"]]
+    frame = Frame(library=form["library"], size=form["size"], columns=tuple(columns))
+    if frame.library not in ("numpy", "pandas", "polars") or not can_be_built(frame):
+        raise InvalidAuditFile(f"cannot read a table of {_short(frame.library)}.")
+    try:
+        return built(frame)
+    except ImportError:  # the audit can be read without the library of its data
+        return Unsaved(f"{frame.library} {frame.rows()!r}")
 
 
 def _entries(inside: Any) -> list[Any]:

@@ -1,0 +1,284 @@
+"""How many pairs and draws a search needs, without hints: the domain and the relation only.
+
+    python benchmarks/search.py --runs 10 --honest-runs 400
+
+Broken mechanisms must be found within a number of pairs and draws; honest ones, exactly on their
+claim, are searched in the same way and may be refuted in a share alpha of the runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from many_runs import INTERRUPTED, entropy, run_all
+from needles import LeaksAtTwins, LeaksNear
+from searching import search
+from tables import RESULTS, Column, mean_and_error, number, save, show, yes_or_no
+
+from dpaudit.claims import PureDP
+from dpaudit.domains import floats, integers
+from dpaudit.mechanisms import (
+    SVT1,
+    SVT3,
+    SVT4,
+    SVT5,
+    SVT6,
+    DPLaplace,
+    LaplaceCount,
+    NonDPGaussian1,
+    NonDPLaplace1,
+    NonDPLaplace2,
+)
+from dpaudit.neighbours import Relation, add_or_remove_one, query_answers
+
+SEED = 20_260_505
+ALPHA = 0.05
+ERRORS = 3.0  # standard errors that luck may add
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunt:
+    """One mechanism searched by one finder; `place` decides its seeds, `honest` what is wanted."""
+
+    place: int
+    mechanism: Callable[..., object]
+    epsilon: float
+    neighbours: Relation
+    finder: str
+    samples: int
+    pair_limit: int | None = None
+    draw_limit: int | None = None
+    least_found: float | None = None
+    honest: bool = False
+
+    @property
+    def name(self) -> str:
+        return type(self.mechanism).__name__
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.finder}{' honest' if self.honest else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One run of a hunt."""
+
+    hunt: Hunt
+    entropy: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one run ended."""
+
+    refuted: bool
+    pairs: int
+    draws: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """All runs of one hunt: a line of the table and of the CSV.
+
+    Pairs and draws are those of the runs that found something; of honest mechanisms, of all runs.
+    """
+
+    mechanism: str
+    claim_epsilon: float
+    neighbours: str
+    finder: str
+    honest: bool
+    alpha: float
+    runs: int
+    found: int
+    mean_pairs: float
+    most_pairs: int
+    mean_draws: float
+    most_draws: int
+    pair_limit: int | None
+    draw_limit: int | None
+    holds: bool | None
+
+
+def hunts() -> list[Hunt]:
+    """List the searches: broken mechanisms, needles, honest mechanisms."""
+    small, large = floats(0, 1), integers(1, 1000)
+    rows: list[Hunt] = []
+
+    def add(mechanism: Callable[..., object], epsilon: float, **more: object) -> None:
+        rows.append(
+            Hunt(place=len(rows), mechanism=mechanism, epsilon=epsilon, **more)  # type: ignore[arg-type]
+        )
+
+    for mean in (NonDPLaplace1(0.01), NonDPLaplace2(0.01), NonDPGaussian1(0.01)):
+        add(
+            mean,
+            0.01,
+            neighbours=add_or_remove_one(small),
+            finder="auto",
+            samples=20_000,
+            pair_limit=5,
+            draw_limit=20_000,
+            least_found=1.0,
+        )
+    for sparse in (SVT3(1.0), SVT4(1.0), SVT5(1.0), SVT6(1.0)):
+        add(
+            sparse,
+            1.0,
+            neighbours=query_answers(10, sensitivity=1),
+            finder="auto",
+            samples=500_000,
+            pair_limit=50,
+            draw_limit=500_000,
+            least_found=1.0,
+        )
+    for finder in ("auto", "random"):
+        wanted = finder == "auto"
+        add(
+            LeaksAtTwins(),
+            1.0,
+            neighbours=add_or_remove_one(large, finder=finder),
+            finder=finder,
+            samples=300_000,
+            pair_limit=300 if wanted else None,
+            least_found=1.0 if wanted else None,
+        )
+        add(
+            LeaksNear(),
+            1.0,
+            neighbours=add_or_remove_one(small, finder=finder),
+            finder=finder,
+            samples=1_000_000,
+            pair_limit=500 if wanted else None,
+            least_found=0.8 if wanted else None,
+        )
+    for honest, epsilon, relation in (
+        (DPLaplace(0.01), 0.01, add_or_remove_one(small, min_records=1)),
+        (LaplaceCount(1.0), 1.0, add_or_remove_one(small)),
+        (LaplaceCount(1.0), 1.0, add_or_remove_one(large)),
+        (SVT1(1.0), 1.0, query_answers(10, sensitivity=1)),
+    ):
+        add(honest, epsilon, neighbours=relation, finder="auto", samples=10_000, honest=True)
+    return rows
+
+
+def run(task: Task) -> Outcome:
+    """Search until the claim is refuted or the budget is used up."""
+    hunt = task.hunt
+    campaign = search(
+        hunt.mechanism,
+        PureDP(hunt.epsilon),
+        hunt.neighbours,
+        alpha=ALPHA,
+        samples=hunt.samples,
+        entropy=task.entropy,
+    )
+    draws = campaign.evidence.trace[-1][0]
+    return Outcome(refuted=campaign.account.refuted, pairs=campaign.pairs_tried, draws=draws)
+
+
+def summary(hunt: Hunt, outcomes: Sequence[Outcome]) -> Searched:
+    """Sum up the runs of one hunt."""
+    found = [one for one in outcomes if one.refuted]
+    counted = list(outcomes) if hunt.honest or not found else found
+    return Searched(
+        mechanism=hunt.name,
+        claim_epsilon=hunt.epsilon,
+        neighbours=hunt.neighbours.describe(),
+        finder=hunt.finder,
+        honest=hunt.honest,
+        alpha=ALPHA,
+        runs=len(outcomes),
+        found=len(found),
+        mean_pairs=mean_and_error([one.pairs for one in counted])[0],
+        most_pairs=max(one.pairs for one in counted),
+        mean_draws=mean_and_error([one.draws for one in counted])[0],
+        most_draws=max(one.draws for one in counted),
+        pair_limit=hunt.pair_limit,
+        draw_limit=hunt.draw_limit,
+        holds=_holds(hunt, outcomes),
+    )
+
+
+def _holds(hunt: Hunt, outcomes: Sequence[Outcome]) -> bool | None:
+    """Whether enough runs found it within the limits, or few enough accused the honest."""
+    if hunt.honest:
+        slack = ERRORS * math.sqrt(ALPHA * (1 - ALPHA) / len(outcomes))
+        return sum(one.refuted for one in outcomes) / len(outcomes) <= ALPHA + slack
+    if hunt.least_found is None:
+        return None
+    within = [
+        one
+        for one in outcomes
+        if one.refuted
+        and one.pairs <= (hunt.pair_limit or math.inf)
+        and one.draws <= (hunt.draw_limit or math.inf)
+    ]
+    return len(within) / len(outcomes) >= hunt.least_found
+
+
+COLUMNS: list[Column[Searched]] = [
+    Column("mechanism", lambda row: row.mechanism, "left"),
+    Column("claim", lambda row: f"{row.claim_epsilon:g}"),
+    Column("finder", lambda row: row.finder, "left"),
+    Column("runs", lambda row: number(row.runs)),
+    Column("refuted", lambda row: number(row.found)),
+    Column("pairs\nmean", lambda row: number(row.mean_pairs, 1)),
+    Column("most", lambda row: number(row.most_pairs)),
+    Column("draws\nmean", lambda row: number(row.mean_draws)),
+    Column("most", lambda row: number(row.most_draws)),
+    Column("limit\npairs", lambda row: number(row.pair_limit)),
+    Column("holds", lambda row: yes_or_no(row.holds)),
+]
+NOTES = "pairs and draws: of the runs that refuted (of honest mechanisms: of all runs)."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark; 130 if Ctrl-C ended it."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    wanted = [
+        hunt
+        for hunt in hunts()
+        if options.rows is None or any(text in hunt.label for text in options.rows)
+    ]
+    if not wanted:
+        parser.error(f"no row has any of {options.rows} in its mechanism or finder.")
+    tasks = [
+        Task(hunt=hunt, entropy=entropy(SEED, hunt.place, number))
+        for hunt in wanted
+        for number in range(options.honest_runs if hunt.honest else options.runs)
+    ]
+    finished = run_all(run, tasks, workers=options.workers, title="search")
+    outcomes: dict[int, list[Outcome]] = defaultdict(list)
+    for task, outcome in finished.results:
+        outcomes[task.hunt.place].append(outcome)
+    rows = [summary(hunt, outcomes[hunt.place]) for hunt in wanted if outcomes[hunt.place]]
+    if rows:
+        show(f"Pairs and draws until refuted, alpha {ALPHA:g}", COLUMNS, rows, NOTES)
+    complete = not finished.interrupted and options.rows is None
+    path = save(rows, folder=options.results, name="search", complete=complete)
+    print("Nothing was finished." if path is None else f"Written to {path}")
+    return INTERRUPTED if finished.interrupted else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Pairs and draws that a search needs.")
+    parser.add_argument("--runs", type=int, default=10, help="of each broken mechanism")
+    parser.add_argument("--honest-runs", type=int, default=400, help="of each honest mechanism")
+    parser.add_argument(
+        "--rows", nargs="+", metavar="TEXT", help="only rows with such a text in their names"
+    )
+    parser.add_argument("--workers", type=int, default=2, help="processes")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder for the CSV")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,307 @@
+"""Trials and draws until a bug is found, by finder, mechanism and tester, beside the paper's.
+
+    python experiments/table2.py --runs 10 --workers 2
+    python experiments/table2.py --figure-only
+
+This is the table "Average number of trials to find a bug" of DP-Auditorium (Kong, Medina, Ribero
+and Syed 2023), made again with few draws and an alpha that holds for the whole run. A run ends when
+the claim is refuted, after 50 pairs, or when its draws are used up; not found counts as 50 trials.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # whose tables and runs are shared
+
+import numpy as np
+from many_runs import INTERRUPTED, entropy, run_all
+from table2_figure import draw
+from tables import Column, mean_and_error, number, save, show
+
+from dpaudit import HistogramTester, HockeyStickTester, MMDTester, RenyiTester, Trials, mechanisms
+from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.campaign import Campaign
+from dpaudit.auditing.trials import TrialRun
+from dpaudit.claims import ApproxDP, Claim, PureDP, RenyiDP
+from dpaudit.domains import floats
+from dpaudit.finders import Finder
+from dpaudit.mechanism import as_mechanism
+from dpaudit.neighbours import Pair, Relation, add_or_remove_one, query_answers
+from dpaudit.testers.batch import BatchTester
+
+SEED = 20_260_606
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+PAPER = HERE / "reference" / "table2_trials.csv"
+ALPHA = 0.05
+SAMPLES = 100_000  # of a run; the paper's testers make 50 million
+TRIALS = 50
+EPSILON = 0.01
+DELTA = 0.01  # of Gaussian noise
+ORDER = 1.5  # of a Rényi divergence
+
+# Our name of a finder, and the paper's.
+FINDERS: dict[str, str | None] = {
+    "gp": "gaussian_process",
+    "random": "random",
+    "grid": "grid",
+    "auto": None,
+}
+MEANS = ("NonDPLaplace1", "NonDPLaplace2", "NonDPGaussian1", "NonDPGaussian2")
+MECHANISMS = (*MEANS, "SVT3", "SVT4", "SVT5", "SVT6")
+# Our name of a tester, what it is (None bets), and the paper's name.
+TESTERS: dict[str, tuple[BatchTester | None, str | None]] = {
+    "betting": (None, None),
+    "histogram": (HistogramTester(), "Histogram"),
+    "renyi": (RenyiTester(order=ORDER), "Renyi"),
+    "mmd": (MMDTester(), "MMD"),
+    "hockey-stick": (HockeyStickTester(), "HockeyStick"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """One mechanism searched by one finder and tester; `place` decides its seeds."""
+
+    place: int
+    finder: str
+    mechanism: str
+    tester: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.finder} {self.mechanism} {self.tester}"
+
+    @property
+    def claim(self) -> Claim:
+        """Pure DP; Gaussian noise promises a delta besides, or a Rényi divergence."""
+        if "Gaussian" not in self.mechanism:
+            return PureDP(EPSILON)
+        return RenyiDP(ORDER, EPSILON) if self.tester == "renyi" else ApproxDP(EPSILON, DELTA)
+
+    @property
+    def neighbours(self) -> Relation:
+        if self.mechanism in MEANS:
+            return add_or_remove_one(floats(0, 1), min_records=1, finder=self.finder)
+        return query_answers(10, sensitivity=1, finder=self.finder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One run of a search."""
+
+    search: Search
+    samples: int
+    entropy: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one run ended; the draws are those made until then."""
+
+    found: bool
+    trials: int
+    draws: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """All runs of one search: a line of the table and of the CSV.
+
+    A run that found nothing counts as 50 trials; the draws are those of the runs that did.
+    """
+
+    finder: str
+    mechanism: str
+    claim: str
+    tester: str
+    alpha: float
+    samples: int
+    runs: int
+    found: int
+    mean_trials: float
+    mean_draws: float | None
+    paper_trials: float | None
+
+
+class AtMost:
+    """A finder that has no more than so many pairs to propose."""
+
+    def __init__(self, finder: Finder, most: int) -> None:
+        self._finder = finder
+        self._left = most
+
+    def ask(self) -> Pair | None:
+        if self._left == 0:
+            return None
+        self._left -= 1
+        return self._finder.ask()
+
+    def tell(self, pair: Pair, score: float) -> None:
+        self._finder.tell(pair, score)
+
+
+def searches() -> list[Search]:
+    """List every finder on every mechanism with every tester."""
+    cells = [
+        (finder, mechanism, tester)
+        for finder in FINDERS
+        for mechanism in MECHANISMS
+        for tester in TESTERS
+    ]
+    return [
+        Search(place=place, finder=finder, mechanism=mechanism, tester=tester)
+        for place, (finder, mechanism, tester) in enumerate(cells)
+    ]
+
+
+def paper_trials(finder: str, mechanism: str, tester: str) -> float | None:
+    """Give the paper's figure; None where it has none.
+
+    >>> paper_trials("gp", "NonDPLaplace2", "renyi"), paper_trials("grid", "SVT3", "histogram")
+    (9.5, None)
+    """
+    _, column = TESTERS[tester]
+    with PAPER.open(newline="", encoding="utf-8") as file:
+        lines = {(line["finder"], line["mechanism"]): line for line in csv.DictReader(file)}
+    line = lines.get((FINDERS[finder] or "", mechanism))
+    if line is None or column is None or line[column] == "":
+        return None
+    return float(line[column])
+
+
+def run(task: Task) -> Outcome:
+    """Search until the claim is refuted, or until pairs or draws are used up."""
+    search = task.search
+    budget = Budget(task.samples, None)
+    budget.reserve = 0  # nothing is certified here
+    rng = np.random.default_rng(np.random.SeedSequence(task.entropy, spawn_key=(2,)))
+    finder = search.neighbours.search(rng)
+    mechanism = as_mechanism(getattr(mechanisms, search.mechanism)(EPSILON))
+    tester, _ = TESTERS[search.tester]
+    common: dict[str, Any] = {
+        "alpha": ALPHA,
+        "budget": budget,
+        "entropy": task.entropy,
+        "progress": None,
+    }
+    if tester is None:
+        campaign = Campaign(mechanism, search.claim, AtMost(finder, TRIALS), **common)
+        campaign.run(beyond_refutation=False)
+        found, pairs = campaign.account.refuted, campaign.pairs_tried
+        evidence = campaign.evidence
+    else:
+        trials = TrialRun(mechanism, search.claim, finder, Trials(tester, count=TRIALS), **common)
+        trials.run()
+        found, pairs = trials.ledger.refuted, len(trials.ledger.records)
+        evidence = trials.ledger.evidence
+    return Outcome(found=found, trials=pairs if found else TRIALS, draws=evidence.trace[-1][0])
+
+
+def summary(search: Search, samples: int, outcomes: Sequence[Outcome]) -> Searched:
+    """Sum up the runs of one search."""
+    found = [one for one in outcomes if one.found]
+    return Searched(
+        finder=search.finder,
+        mechanism=search.mechanism,
+        claim=str(search.claim),
+        tester=search.tester,
+        alpha=ALPHA,
+        samples=samples,
+        runs=len(outcomes),
+        found=len(found),
+        mean_trials=mean_and_error([one.trials for one in outcomes])[0],
+        mean_draws=mean_and_error([one.draws for one in found])[0] if found else None,
+        paper_trials=paper_trials(search.finder, search.mechanism, search.tester),
+    )
+
+
+COLUMNS: list[Column[Searched]] = [
+    Column("finder", lambda row: row.finder, "left"),
+    Column("mechanism", lambda row: row.mechanism, "left"),
+    Column("claim", lambda row: row.claim, "left"),
+    Column("tester", lambda row: row.tester, "left"),
+    Column("runs", lambda row: number(row.runs)),
+    Column("found", lambda row: number(row.found)),
+    Column("trials\nmean", lambda row: number(row.mean_trials, 1)),
+    Column("paper", lambda row: number(row.paper_trials, 1)),
+    Column("draws\nmean", lambda row: number(row.mean_draws)),
+]
+NOTES = (
+    "trials: pairs tried until found, 50 where nothing was; draws: of the runs that found it.\n"
+    "paper: with 1 000 000 draws a trial."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the experiment; 130 if Ctrl-C ended it."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.figure_only:
+        return _draw(options.results / "table2.csv")
+    wanted = [
+        search
+        for search in searches()
+        if options.rows is None or any(text in search.label for text in options.rows)
+    ]
+    if not wanted:
+        parser.error(f"no row has any of {options.rows} in its finder, mechanism or tester.")
+    tasks = [
+        Task(search=search, samples=options.samples, entropy=entropy(SEED, search.place, turn))
+        for search in wanted
+        for turn in range(options.runs)
+    ]
+    finished = run_all(run, tasks, workers=options.workers, title="table 2")
+    outcomes: dict[int, list[Outcome]] = defaultdict(list)
+    for task, outcome in finished.results:
+        outcomes[task.search.place].append(outcome)
+    rows = [
+        summary(search, options.samples, outcomes[search.place])
+        for search in wanted
+        if outcomes[search.place]
+    ]
+    if rows:
+        show(f"Trials until found, alpha {ALPHA:g}", COLUMNS, rows, NOTES)
+    complete = not finished.interrupted and options.rows is None
+    path = save(rows, folder=options.results, name="table2", complete=complete)
+    print("Nothing was finished." if path is None else f"Written to {path}")
+    if path is not None:
+        _draw(path)  # without matplotlib the CSV is still whole
+    return INTERRUPTED if finished.interrupted else 0
+
+
+def _draw(path: Path) -> int:
+    """Draw the figure beside the CSV; 1 if that cannot be done."""
+    try:
+        print(f"Drawn to {draw(path)}")
+    except (ImportError, FileNotFoundError) as error:
+        print(f"No figure: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Trials and draws until a bug is found.")
+    parser.add_argument("--runs", type=int, default=10, help="of each row")
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="draws of each run, in all")
+    parser.add_argument(
+        "--rows", nargs="+", metavar="TEXT", help="only rows with such a text in their names"
+    )
+    parser.add_argument("--workers", type=int, default=2, help="processes")
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, help="the folder for the CSV and the figure"
+    )
+    parser.add_argument("--figure-only", action="store_true", help="draw what the CSV has")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

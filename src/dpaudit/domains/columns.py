@@ -1,0 +1,248 @@
+"""What the columns of a table hold, and how they are packed into each form and read back.
+
+Numbers, truth values, texts and days have a type of their own in every form, vectors in numpy and
+polars, columns with missing values (None) in polars. Any other column holds Python objects.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.domains.categories import Categories
+from dpaudit.domains.domain import InvalidDomain
+from dpaudit.domains.filtered import Filtered
+from dpaudit.domains.odd import WithOdd
+from dpaudit.domains.refinable import Refinable
+from dpaudit.domains.texts import Texts
+from dpaudit.domains.vectors import Vectors
+from dpaudit.pair import shown
+
+TABLE_FORMS = {
+    "dicts": "a list of dicts",
+    "columns": "a dict of lists",
+    "numpy": "a structured numpy array",
+    "pandas": "a pandas DataFrame",
+    "polars": "a polars DataFrame",
+}
+EXAMPLES = 200  # records looked at to see what a column holds
+WIDEST = 1000  # characters of a numpy text; columns of longer ones hold objects
+KINDS: dict[type, str] = {float: "float", int: "int", bool: "bool", str: "text", date: "date"}
+NUMPY = {"float": "f8", "int": "i8", "bool": "?", "date": "M8[D]", "object": "O"}
+PANDAS = {"float": "f8", "int": "i8", "bool": "?", "text": "str", "date": "M8[s]"}
+POLARS = {
+    "float": "Float64",
+    "int": "Int64",
+    "bool": "Boolean",
+    "text": "String",
+    "date": "Date",
+    "object": "Object",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """What one column holds: a kind of value, perhaps with None among them.
+
+    `width` is the length of a vector, or of the longest text; 0 for a text of any length.
+    """
+
+    name: str
+    kind: str
+    optional: bool = False
+    width: int = 0
+
+    def strict_kind(self) -> str:
+        """The kind where there is no word for a missing value."""
+        return "object" if self.optional else self.kind
+
+
+def column_of(name: str, domain: Refinable) -> Column:
+    """The column of a domain, judged by what a mechanism would see of some of its records.
+
+    >>> from dpaudit.domains import categories, floats
+    >>> column_of("x", floats(0, 1)).kind, column_of("y", categories("a", 2)).kind
+    ('float', 'object')
+    """
+    if isinstance(domain, Vectors):
+        return Column(name=name, kind="vector", width=domain.length)
+    types = {type(_plain(domain.released(record))) for record in domain.grid(EXAMPLES)}
+    optional = NoneType in types
+    types -= {NoneType}
+    kind = KINDS.get(next(iter(types)), "object") if len(types) == 1 else "object"
+    if kind == "object":
+        return Column(name=name, kind=kind)
+    width = _longest(domain) if kind == "text" else 0
+    return Column(name=name, kind=kind, optional=optional, width=width)
+
+
+def load_form(form: str) -> Any:
+    """The library that a form needs, None if none; an error that says how to install it."""
+    if form not in ("pandas", "polars"):
+        return None
+    try:
+        return importlib.import_module(form)
+    except ImportError as error:
+        raise ImportError(
+            f"tables of the form {form!r} need {form}, which is not installed: "
+            f"pip install 'dpaudit[{form}]'"
+        ) from error
+
+
+def pack(form: str, columns: Sequence[Column], cells: Mapping[str, list[Any]], size: int) -> Any:
+    """The table of this form; `cells` holds the `size` entries of each column."""
+    filled = [(column, _checked(column, cells[column.name])) for column in columns]
+    match form:
+        case "dicts":
+            return [
+                {column.name: entries[row] for column, entries in filled} for row in range(size)
+            ]
+        case "columns":
+            return {column.name: entries for column, entries in filled}
+        case "numpy":
+            table = np.empty(size, dtype=[_numpy_field(column) for column, _ in filled])
+            for column, entries in filled:
+                table[column.name] = _numpy_entries(column, entries)
+            return table
+        case "pandas":
+            library = load_form(form)
+            series = {
+                column.name: _pandas_series(library, column, entries) for column, entries in filled
+            }
+            return library.DataFrame(series)
+        case _:
+            library = load_form(form)
+            return library.DataFrame(
+                [_polars_series(library, column, entries) for column, entries in filled]
+            )
+
+
+def unpacked(form: str, columns: Sequence[Column], data: Any) -> list[dict[str, Any]] | None:
+    """The rows of a table of this form; None if the data are no such table."""
+    if form == "dicts":
+        is_list = isinstance(data, (list, tuple)) and all(isinstance(r, Mapping) for r in data)
+        return [dict(row) for row in data] if is_list else None
+    names = {column.name for column in columns}
+    if not _is_table(form, data, names):
+        return None
+    cells = {column.name: _entries(form, column, data[column.name]) for column in columns}
+    if len({len(entries) for entries in cells.values()}) > 1:
+        return None
+    rows = zip(*cells.values(), strict=True)
+    return [dict(zip(cells, row, strict=True)) for row in rows]
+
+
+def _is_table(form: str, data: Any, names: set[str]) -> bool:
+    match form:
+        case "columns":
+            listed = isinstance(data, Mapping) and all(
+                isinstance(entries, (list, tuple)) for entries in data.values()
+            )
+            return listed and set(data) == names
+        case "numpy":
+            structured = isinstance(data, np.ndarray) and data.ndim == 1
+            return structured and set(data.dtype.names or ()) == names
+        case _:
+            return isinstance(data, load_form(form).DataFrame) and set(data.columns) == names
+
+
+def _entries(form: str, column: Column, found: Any) -> list[Any]:
+    """The entries of one column as Python values."""
+    if form == "pandas" and found.dtype.kind == "M":
+        found = found.to_numpy().astype("M8[D]")
+    if form == "columns":
+        entries = list(found)
+    else:
+        entries = found.to_list() if form == "polars" else found.tolist()
+    if column.kind == "vector":
+        return [np.array(entry, dtype=np.float64) for entry in entries]
+    return entries
+
+
+def _checked(column: Column, entries: list[Any]) -> list[Any]:
+    """The entries, if they are of the column's kind: a map may give something else now and then."""
+    if column.kind in ("object", "vector"):
+        return entries
+    plain = [_plain(entry) for entry in entries]
+    for entry in plain:
+        fits = KINDS.get(type(entry)) == column.kind or (entry is None and column.optional)
+        if not fits or (type(entry) is int and not -(2**63) <= entry < 2**63):
+            raise InvalidDomain(
+                f"the column {column.name!r} holds values of the kind {column.kind}, got "
+                f"{shown(entry)}. Let its map always give the same type."
+            )
+    return plain
+
+
+def _numpy_field(column: Column) -> tuple[Any, ...]:
+    if column.name == "":
+        raise InvalidDomain("a column of a structured array needs a name, got ''.")
+    if column.kind == "vector":
+        return column.name, "f8", (column.width,)
+    if column.strict_kind() == "text":
+        return column.name, f"U{column.width}" if column.width > 0 else "O"
+    return column.name, NUMPY[column.strict_kind()]
+
+
+def _numpy_entries(column: Column, entries: list[Any]) -> NDArray[Any]:
+    if column.kind == "vector":
+        return np.array(entries, dtype=np.float64).reshape(len(entries), column.width)
+    if column.strict_kind() in ("object", "text"):
+        return _objects(entries)
+    return np.array(entries, dtype=NUMPY[column.kind])
+
+
+def _pandas_series(library: Any, column: Column, entries: list[Any]) -> Any:
+    kind = column.strict_kind()
+    if kind in ("object", "vector"):
+        return library.Series(_objects(entries), dtype=object)
+    if kind == "date":  # in days first: numpy would take other units for texts
+        return library.Series(np.array(entries, dtype="M8[D]").astype(PANDAS[kind]))
+    return library.Series(entries, dtype=PANDAS[kind])
+
+
+def _polars_series(library: Any, column: Column, entries: list[Any]) -> Any:
+    if column.kind == "vector":
+        rows = [np.asarray(entry, dtype=np.float64).tolist() for entry in entries]
+        return library.Series(column.name, rows, library.Array(library.Float64, column.width))
+    return library.Series(column.name, entries, getattr(library, POLARS[column.kind]))
+
+
+def _objects(entries: Sequence[Any]) -> NDArray[Any]:
+    """An array of these objects; numpy alone would look inside lists for more axes."""
+    array = np.empty(len(entries), dtype=object)
+    for place, entry in enumerate(entries):
+        array[place] = entry
+    return array
+
+
+def _longest(domain: Refinable) -> int:
+    """The length of the longest text; 0 if it is not known, too long, or numpy would cut it."""
+    match domain:
+        case Categories(values=values):
+            words = [value for value in values if isinstance(value, str)]
+            length = max(map(len, words))
+        case Texts(tokens=words, max_tokens=most, separator=separator):
+            length = most * max(map(len, words)) + (most - 1) * len(separator)
+        case Filtered(inner=inner):
+            return _longest(inner)
+        case WithOdd(plain=plain, odd=odd):
+            known, words = _longest(plain), [value for value in odd if isinstance(value, str)]
+            if known == 0:
+                return 0
+            length = max(known, *map(len, words))
+        case _:
+            return 0
+    cut = any(word.endswith("\0") for word in words)  # numpy drops zeros at the end of a text
+    return 0 if cut or length > WIDEST else max(length, 1)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

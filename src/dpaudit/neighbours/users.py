@@ -1,0 +1,328 @@
+"""User-level relations: neighbours differ in all the rows of one user."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from dpaudit.choices import Chooser, Unsuitable
+from dpaudit.domains import Domain, Records, explorable
+from dpaudit.neighbours.choosing import chosen_slots, chosen_whole
+from dpaudit.neighbours.drawing import edge_sizes, random_records, random_size, told_apart
+from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
+from dpaudit.neighbours.slots import (
+    aligned,
+    is_shared,
+    joined,
+    removed_and_added,
+    shared,
+    sides,
+)
+from dpaudit.pair import ABSENT, Pair, Slot, canonical
+
+if TYPE_CHECKING:
+    from dpaudit.finders import Finder
+
+TRIES = 100  # draws of a pair before an edge is taken
+
+Made = TypeVar("Made", bound="UserRelation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserRelation(ABC):
+    """Rows of `min_users` to `max_users` users, at most `max_rows` each; one user's rows differ."""
+
+    domain: Domain
+    user: str
+    max_users: int
+    min_users: int
+    max_rows: int
+    finder: str
+
+    @property
+    @abstractmethod
+    def rows_after(self) -> tuple[int, int]:
+        """How many rows that user has in the other dataset, at least and at most."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The relation in one line."""
+
+    @property
+    def most_slots(self) -> int:
+        return self.max_users * self.max_rows + self.rows_after[1]
+
+    def edge_pairs(self) -> Iterator[Pair]:
+        smallest_first = sorted(self._edges(), key=len)
+        return once(pair for slots in smallest_first if (pair := self.join(slots)) is not None)
+
+    def random_pair(self, rng: np.random.Generator) -> Pair:
+        for _ in range(TRIES):
+            if (pair := self.join(self._random(rng))) is not None:
+                return pair
+        return next(self.edge_pairs())
+
+    def contains(self, pair: Pair) -> bool:
+        return self.align(pair) is not None
+
+    def align(self, pair: Pair) -> tuple[Slot, ...] | None:
+        return aligned(self, pair, self._layouts)
+
+    def join(self, slots: Sequence[Slot]) -> Pair | None:
+        pair = joined(self.domain, slots)
+        if pair is None or not all(map(self._is_dataset, sides(slots))):
+            return None
+        changed = sides(slot for slot in slots if not is_shared(slot))
+        kept, _ = sides(slot for slot in slots if is_shared(slot))
+        who = {self._user_of(row) for side in changed for row in side}
+        fewest, most = self.rows_after
+        one_user = len(who) == 1 and who.isdisjoint(map(self._user_of, kept))
+        return pair if one_user and fewest <= min(map(len, changed)) <= most else None
+
+    def choose(self, chooser: Chooser) -> Pair:
+        pair = self.join(self._chosen(chooser))
+        if pair is None:
+            raise Unsuitable("the chosen rows are no pair of datasets that differ in one user")
+        return pair
+
+    def search(self, rng: np.random.Generator) -> Finder:
+        return finder_named(self.finder, self, rng)
+
+    def _edges(self) -> Iterator[list[Slot]]:
+        """One row of the user or as many as may be, alone or beside others, all at an edge."""
+        users, (fewest, most), (least, top) = self._users(), self._others(), self.rows_after
+        rows = told_apart(self.domain, [self._row(edge, users[0]) for edge in self.domain.edges()])
+        counts = sorted({(1, least), (self.max_rows, least), (self.max_rows, top)})
+        for beside in edge_sizes(fewest, most):
+            for edge, each in ((rows[-1], 1), (rows[0], self.max_rows)):
+                owners = [owner for owner in users[1 : beside + 1] for _ in range(each)]
+                kept = [shared(self._row(edge, owner)) for owner in owners]
+                for row in rows[:4] if beside == fewest else (rows[0], rows[-1]):
+                    opposite = rows[0] if row is rows[-1] else rows[-1]
+                    for old, new in counts:
+                        yield [*kept, *removed_and_added([row] * old, [opposite] * new)]
+
+    def _random(self, rng: np.random.Generator) -> list[Slot]:
+        fewest, most = self._others()
+        who, *others = self._random_users(random_size(fewest + 1, most + 1, rng), rng)
+        owners = [owner for owner in others for _ in range(random_size(1, self.max_rows, rng))]
+        drawn = random_records(self.domain, len(owners), rng)
+        kept = [shared(self._row(row, owner)) for row, owner in zip(drawn, owners, strict=True)]
+        place = int(rng.integers(len(kept) + 1))
+        old, new = (
+            [self._row(row, who) for row in random_records(self.domain, count, rng)]
+            for count in (self._random_count(1, rng), self._random_count(self.rows_after[0], rng))
+        )
+        return [*kept[:place], *removed_and_added(old, new), *kept[place:]]
+
+    def _random_users(self, count: int, rng: np.random.Generator) -> list[Any]:
+        """Different users, as many as asked for unless the domain is running out of them."""
+        drawn = (_fields(self.domain)[self.user].draw(rng) for _ in range(4 * count))
+        return list({canonical(user): user for user in drawn}.values())[:count]
+
+    def _random_count(self, fewest: int, rng: np.random.Generator) -> int:
+        """Few rows are likely, as many as may be a quarter of the time."""
+        if fewest == 0:
+            return 0
+        return self.max_rows if rng.random() < 0.25 else random_size(1, self.max_rows, rng)
+
+    def _chosen(self, chooser: Chooser) -> list[Slot]:
+        users, (fewest, most) = self._users(), self._others()
+        beside = chosen_whole(chooser, "users", fewest + 1, most + 1) - 1
+        old = chosen_whole(chooser, "rows", 1, self.max_rows)
+        new = chosen_whole(chooser, "new rows", *self.rows_after)
+        counts = [chosen_whole(chooser, f"rows {i}", 1, self.max_rows) for i in range(beside)]
+        who = users.pop(chooser.one_of("user", len(users)) if len(users) > 1 else 0)
+        owned = zip(users[:beside], counts, strict=True)
+        owners = iter([owner for owner, count in owned for _ in range(count)])
+        slots = chosen_slots(
+            chooser,
+            partial(self._chosen_row, chooser),
+            others=sum(counts),
+            old=old,
+            new=new,
+            change=removed_and_added,
+        )
+        return [
+            shared(self._row(slot.data, next(owners)))
+            if is_shared(slot)
+            else Slot(*(row if row is ABSENT else self._row(row, who) for row in slot))
+            for slot in slots
+        ]
+
+    def _chosen_row(self, chooser: Chooser, name: str) -> dict[str, Any]:
+        """A row of nobody yet: whose it is was settled by the structure."""
+        return {
+            field: explorable(part).choose(chooser, f"{name}.{field}")
+            for field, part in _fields(self.domain).items()
+            if field != self.user
+        }
+
+    def _layouts(self, data: list[Any], neighbour: list[Any]) -> Iterator[list[Slot]]:
+        if not all(map(self.domain.contains, (*data, *neighbour))):
+            return
+        for who in dict.fromkeys(map(self._user_of, (*data, *neighbour))):
+            slots = self._around(who, data, neighbour)
+            if slots is not None:
+                yield slots
+
+    def _around(self, who: str, data: list[Any], neighbour: list[Any]) -> list[Slot] | None:
+        """The rows of one user absent on the other side, all other rows in step."""
+        theirs = deque(neighbour)
+        slots: list[Slot] = []
+        for row in data:
+            if self._user_of(row) == who:
+                slots.append(Slot(row, ABSENT))
+                continue
+            while theirs and self._user_of(theirs[0]) == who:
+                slots.append(Slot(ABSENT, theirs.popleft()))
+            if not theirs:
+                return None
+            slots.append(Slot(row, theirs.popleft()))
+        return slots + [Slot(ABSENT, row) for row in theirs]
+
+    def _users(self) -> list[Any]:
+        """The users that edges and choices are about."""
+        ids = _fields(self.domain)[self.user]
+        spread = explorable(ids).grid(2 * self.max_users)
+        return told_apart(ids, (*ids.edges(), *spread))[: self.max_users]
+
+    def _others(self) -> tuple[int, int]:
+        """How many users there are beside the one who differs, at least and at most."""
+        fewest = self.min_users if self.rows_after[0] == 0 else self.min_users - 1
+        return fewest, len(self._users()) - 1
+
+    def _is_dataset(self, rows: Iterable[Mapping[str, Any]]) -> bool:
+        counts = Counter(map(self._user_of, rows))
+        enough = self.min_users <= len(counts) <= self.max_users
+        return enough and max(counts.values(), default=0) <= self.max_rows
+
+    def _user_of(self, row: Mapping[str, Any]) -> str:
+        return canonical(row[self.user])
+
+    def _row(self, row: Mapping[str, Any], user: Any) -> dict[str, Any]:
+        return {**row, self.user: user}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOrRemoveUser(UserRelation):
+    """One user more or less, with all rows; `data` is the bigger dataset."""
+
+    @property
+    def rows_after(self) -> tuple[int, int]:
+        return 0, 0
+
+    def describe(self) -> str:
+        return f"add or remove all rows of one {_users_in_words(self, 0)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceUser(UserRelation):
+    """All rows of one user replaced by others, as many or not; the user stays."""
+
+    @property
+    def rows_after(self) -> tuple[int, int]:
+        return 1, self.max_rows
+
+    def describe(self) -> str:
+        return f"replace all rows of one {_users_in_words(self, 1)}"
+
+
+def add_or_remove_user(
+    domain: Domain,
+    user: str = "user_id",
+    *,
+    max_users: int = 5,
+    max_rows: int = 5,
+    min_users: int = 0,
+    finder: str = "auto",
+) -> AddOrRemoveUser:
+    """Neighbours have one user more or less, with all of that user's rows.
+
+    The field `user` of a row says whose it is. A dataset has rows of `min_users` to `max_users`
+    users, each with 1 to `max_rows` rows.
+
+    >>> from dpaudit.domains import floats, integers, records
+    >>> visits = records(user_id=integers(1, 9), minutes=floats(0, 60))
+    >>> print(next(add_or_remove_user(visits).edge_pairs()))
+    data=[{'user_id': 9, 'minutes': 60.0}], neighbour=[]
+    """
+    sizes = {"max_users": max_users, "min_users": min_users, "max_rows": max_rows}
+    return _made(AddOrRemoveUser, "add_or_remove_user", domain, user, sizes, finder)
+
+
+def replace_user(
+    domain: Domain,
+    user: str = "user_id",
+    *,
+    max_users: int = 5,
+    max_rows: int = 5,
+    min_users: int = 1,
+    finder: str = "auto",
+) -> ReplaceUser:
+    """Neighbours differ in the rows of one user, who has at least one row in both.
+
+    All that this user's rows hold may change, and how many there are, but not whose they are.
+
+    >>> from dpaudit.domains import floats, integers, records
+    >>> visits = records(user_id=integers(1, 9), minutes=floats(0, 60))
+    >>> print(next(replace_user(visits).edge_pairs()))
+    data=[{'user_id': 9, 'minutes': 60.0}], neighbour=[{'user_id': 9, 'minutes': 0.0}]
+    """
+    sizes = {"max_users": max_users, "min_users": min_users, "max_rows": max_rows}
+    return _made(ReplaceUser, "replace_user", domain, user, sizes, finder)
+
+
+def _made(
+    kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, int], finder: str
+) -> Made:
+    if isinstance(domain, type) or not isinstance(domain, Domain):
+        raise TypeError(
+            f"{name} needs a domain such as records(user_id=integers(1, 9), age=integers(0, 120)), "
+            f"got {domain!r}."
+        )
+    ids = _fields(domain).get(user)
+    if ids is None:
+        raise InvalidRelation(
+            f"{name} needs records with the field {user!r}, got {domain}. Say which field names "
+            f"the user: user=..."
+        )
+    if len(told_apart(ids, ids.edges())) < 2:
+        raise InvalidRelation(f"{name} needs at least two users, got {user}={ids}. Widen it.")
+    numbers = {what: whole_number(name, what, number) for what, number in sizes.items()}
+    relation = kind(domain=domain, user=user, finder=finder, **numbers)
+    fewest = 0 if relation.rows_after[0] == 0 else 1  # where one comes or goes, none may be left
+    for what, least in (
+        ("min_users", fewest),
+        ("max_users", relation.min_users + 1 - fewest),
+        ("max_rows", 1),
+    ):
+        if numbers[what] < least:
+            raise InvalidRelation(f"{name} needs {what} of at least {least}, got {numbers[what]}.")
+    if next(relation.edge_pairs(), None) is None:
+        raise InvalidRelation(
+            f"{name} finds no pair of {domain} that differs in one user. Widen the domain, "
+            f"or raise max_rows."
+        )
+    return relation
+
+
+def _fields(domain: Any) -> dict[str, Domain]:
+    """The fields of records or tables, filtered or mapped ones too; none of other domains."""
+    while not isinstance(domain, Records):
+        domain = getattr(domain, "inner", getattr(domain, "plain", None))
+        if domain is None:
+            return {}
+    return dict(domain.fields)
+
+
+def _users_in_words(relation: UserRelation, fewest: int) -> str:
+    least, most, rows = relation.min_users, relation.max_users, relation.max_rows
+    users = f"at most {most}" if least <= fewest else f"{least} to {most}"
+    return f"{relation.user} of {users}, each with at most {rows} rows of {relation.domain}"

@@ -1,0 +1,283 @@
+"""The experiments run, at the smallest sizes. Their figures are not tested here."""
+
+import csv
+import doctest
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpaudit.pair import Pair
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = (ROOT / "experiments", ROOT / "benchmarks")
+
+pytestmark = pytest.mark.skipif(
+    not all(folder.exists() for folder in FOLDERS),
+    reason="the source distribution has tests but no experiments",
+)
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make siblings importable by name, as a script's folder is, and forget them again."""
+    before = set(sys.modules)
+    for folder in FOLDERS:
+        monkeypatch.syspath_prepend(str(folder))
+    yield
+    for name in set(sys.modules) - before:
+        file = getattr(sys.modules[name], "__file__", None)
+        if file is not None and Path(file).parent in FOLDERS:
+            del sys.modules[name]
+
+
+@pytest.fixture
+def table2(scripts: None) -> ModuleType:
+    return importlib.import_module("table2")
+
+
+@pytest.fixture
+def table2_figure(scripts: None) -> ModuleType:
+    return importlib.import_module("table2_figure")
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def search_named(table2: ModuleType, label: str) -> Any:
+    return next(search for search in table2.searches() if search.label == label)
+
+
+def outcome_of(table2: ModuleType, label: str, *, samples: int) -> tuple[bool, int, int]:
+    search = search_named(table2, label)
+    outcome = table2.run(table2.Task(search=search, samples=samples, entropy=5))
+    return outcome.found, outcome.trials, outcome.draws
+
+
+def whole_table(table2: ModuleType, folder: Path) -> Path:
+    """A CSV with every line, as if every run had found its bug with the seventh pair."""
+    outcomes = [table2.Outcome(found=True, trials=7, draws=300)] * 10
+    rows = [table2.summary(search, 1000, outcomes) for search in table2.searches()]
+    path = table2.save(rows, folder=folder, name="table2", complete=True)
+    assert isinstance(path, Path)
+    return path
+
+
+def test_every_finder_meets_every_mechanism_and_tester_with_seeds_of_its_own(
+    table2: ModuleType,
+) -> None:
+    searches = table2.searches()
+    assert len({search.label for search in searches}) == len(searches) == 4 * 8 * 5
+    assert [search.place for search in searches] == list(range(len(searches)))
+
+
+def test_the_figures_of_the_paper_are_read_right(table2: ModuleType) -> None:
+    rows = [
+        table2.paper_trials(finder, "NonDPGaussian2", tester)
+        for finder in ("gp", "random", "grid")
+        for tester in ("histogram", "renyi", "mmd", "hockey-stick")
+    ]
+    assert rows == [50.0, 3.6, 47.3, 19.1, 50.0, 1.2, 47.3, 45.6, 50.0, 11.3, 47.3, 50.0]
+
+
+def test_the_paper_has_no_figure_for_what_it_lacks(table2: ModuleType) -> None:
+    assert table2.paper_trials("gp", "SVT3", "histogram") is None
+    assert table2.paper_trials("gp", "SVT3", "betting") is None
+    assert table2.paper_trials("auto", "SVT3", "mmd") is None
+    known = [
+        table2.paper_trials(search.finder, search.mechanism, search.tester)
+        for search in table2.searches()
+    ]
+    assert sum(figure is not None for figure in known) == 3 * (4 * 4 + 4 * 3)
+
+
+def test_gaussian_noise_promises_what_the_tester_can_test(table2: ModuleType) -> None:
+    claims = [
+        str(search_named(table2, label).claim)
+        for label in ("gp SVT3 renyi", "gp NonDPGaussian1 renyi", "gp NonDPGaussian1 mmd")
+    ]
+    assert claims == ["0.01-DP", "(order 1.5, 0.01)-Rényi DP", "(0.01, 0.01)-DP"]
+
+
+def test_doctests_of_the_experiments_pass(table2: ModuleType, table2_figure: ModuleType) -> None:
+    for script in (table2, table2_figure):
+        assert doctest.testmod(script) == (0, 1)
+
+
+def test_bets_find_a_bug_and_say_after_how_many_draws(table2: ModuleType) -> None:
+    found, trials, draws = outcome_of(table2, "random NonDPLaplace1 betting", samples=20_000)
+    assert found
+    assert 1 <= trials <= 50
+    assert 0 < draws < 20_000
+
+
+def test_a_batch_tester_spends_whole_trials(table2: ModuleType) -> None:
+    found, trials, draws = outcome_of(table2, "random NonDPLaplace1 hockey-stick", samples=100_000)
+    assert found
+    assert draws == trials * 2_000
+
+
+def test_what_is_not_found_counts_as_fifty_trials(table2: ModuleType) -> None:
+    label = "random SVT4 betting"  # off by a factor of 1.75: 2000 draws show nothing
+    assert outcome_of(table2, label, samples=2_000) == (False, 50, 2_000)
+
+
+def test_the_bets_never_meet_more_than_fifty_pairs(table2: ModuleType) -> None:
+    class Endless:
+        told = 0
+
+        def ask(self) -> Pair:
+            return Pair(np.array([0.0]), np.array([1.0]))
+
+        def tell(self, pair: Pair, score: float) -> None:
+            self.told += 1
+
+    endless = Endless()
+    finder = table2.AtMost(endless, 2)
+    pairs = [finder.ask() for _ in range(4)]
+    assert [pair is None for pair in pairs] == [False, False, True, True]
+    finder.tell(pairs[0], 0.0)
+    assert endless.told == 1
+
+
+def test_draws_are_those_of_the_runs_that_found_the_bug(table2: ModuleType) -> None:
+    search = search_named(table2, "grid NonDPLaplace2 hockey-stick")
+    found = table2.Outcome(found=True, trials=4, draws=100)
+    missed = table2.Outcome(found=False, trials=50, draws=900)
+    row = table2.summary(search, 900, [found, missed])
+    assert (row.runs, row.found, row.mean_trials, row.mean_draws) == (2, 1, 27.0, 100.0)
+    assert row.paper_trials == 30.2
+    assert table2.summary(search, 900, [missed]).mean_draws is None
+
+
+def test_table2_writes_its_rows(
+    table2: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(table2, "draw", lambda path: path.with_suffix(".svg"))
+    options = ["--runs", "1", "--samples", "20_000", "--workers", "1", "--results", str(tmp_path)]
+    assert table2.main([*options, "--rows", "NonDPLaplace1 betting"]) == 0
+    rows = read(tmp_path / "table2.partial.csv")
+    assert [row["finder"] for row in rows] == ["gp", "random", "grid", "auto"]
+    assert all((row["runs"], row["found"], row["paper_trials"]) == ("1", "1", "") for row in rows)
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert f"Drawn to {tmp_path / 'table2.partial.svg'}" in shown
+
+
+def test_an_interrupted_experiment_keeps_what_is_done(
+    table2: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[object] = []
+
+    def run(task: object) -> object:
+        done.append(task)
+        if len(done) > 3:
+            raise KeyboardInterrupt
+        return table2.Outcome(found=True, trials=1, draws=10)
+
+    monkeypatch.setattr(table2, "run", run)
+    monkeypatch.setattr(table2, "draw", lambda path: path)
+    assert table2.main(["--runs", "2", "--workers", "1", "--results", str(tmp_path)]) == 130
+    assert not (tmp_path / "table2.csv").exists()
+    assert [row["runs"] for row in read(tmp_path / "table2.partial.csv")] == ["2", "1"]
+
+
+def test_a_filter_without_a_row_is_refused(
+    table2: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        table2.main(["--rows", "Nobody"])
+    assert "no row has any of ['Nobody']" in capsys.readouterr().err
+
+
+def test_a_figure_without_a_csv_is_refused(
+    table2: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert table2.main(["--figure-only", "--results", str(tmp_path)]) == 1
+    assert "No figure: " in capsys.readouterr().err
+
+
+def test_without_matplotlib_the_extra_is_named(
+    table2: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    whole_table(table2, tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert table2.main(["--figure-only", "--results", str(tmp_path)]) == 1
+    assert 'pip install "dpaudit[report]"' in capsys.readouterr().err
+
+
+def test_a_run_without_matplotlib_still_has_its_csv(
+    table2: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = table2.Outcome(found=True, trials=1, draws=10)
+    monkeypatch.setattr(table2, "run", lambda task: found)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    options = ["--runs", "1", "--workers", "1", "--results", str(tmp_path)]
+    assert table2.main(options) == 0
+    assert len(read(tmp_path / "table2.csv")) == 160
+    assert not (tmp_path / "table2.svg").exists()
+
+
+def test_the_figure_shows_every_finder_mechanism_and_tester(
+    table2: ModuleType, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    whole_table(table2, tmp_path)
+    assert table2.main(["--figure-only", "--results", str(tmp_path)]) == 0
+    drawn = (tmp_path / "table2.svg").read_text(encoding="utf-8")
+    wanted = [*table2.FINDERS, *table2.MECHANISMS, *table2.TESTERS, "never"]
+    assert [word for word in wanted if f">{word}<" not in drawn] == []
+    assert table2.main(["--figure-only", "--results", str(tmp_path)]) == 0
+    assert (tmp_path / "table2.svg").read_text(encoding="utf-8") == drawn
+
+
+def test_never_is_a_place_of_its_own(table2_figure: ModuleType) -> None:
+    def place(found: str, trials: str, paper: str) -> tuple[float | None, float | None]:
+        line = {"found": found, "mean_trials": trials, "paper_trials": paper}
+        return table2_figure.place(line, paper=False), table2_figure.place(line, paper=True)
+
+    never = table2_figure.NEVER
+    assert place("10", "50", "49.9") == (50.0, 49.9)  # found, with the last pair
+    assert place("0", "50", "50") == (never, never)
+    assert place("1", "45.1", "") == (45.1, None)
+
+
+def test_the_documentation_gets_the_papers_trials_and_ours(
+    table2: ModuleType, tmp_path: Path
+) -> None:
+    script = importlib.import_module("fill_tables")
+    whole_table(table2, tmp_path)
+    marked = "<!-- table: table2 -->\n<!-- end -->"
+    head, _, *rows = script.filled(marked, tmp_path).splitlines()[1:-1]
+    assert head.count("paper: ") == 4
+    assert head.count("ours: ") == 5
+    assert len(rows) == 8 * 4
+    assert rows[4] == (
+        "| NonDPLaplace2 | gp | 8.3 | 9.5 | 12.3 | 2.5 | 7.0 | 7.0 | 7.0 | 7.0 | 7.0 |"
+    )
+    assert rows[7].startswith("| NonDPLaplace2 | auto | - | - | - | - | 7.0 |")
+
+
+def test_a_table_without_a_csv_of_a_benchmark_is_an_experiments(
+    scripts: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = importlib.import_module("fill_tables")
+    experiments, benchmarks = tmp_path / "experiments", tmp_path / "benchmarks"
+    experiments.mkdir()
+    (experiments / "speed.csv").write_text("draws,ratio,peak_mib\n1000,2,3\n", encoding="utf-8")
+    monkeypatch.setattr(script, "EXPERIMENTS", experiments)
+    filled = script.filled("<!-- table: speed -->\n<!-- end -->", benchmarks)
+    assert "| 1,000 | 2.0 | 3 MiB |" in filled

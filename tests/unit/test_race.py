@@ -1,0 +1,145 @@
+"""The race: whose turn it is, who goes on, who is forgotten."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpaudit.auditing.race import Contender, Race
+from dpaudit.pair import Pair
+from dpaudit.testers.account import Stake
+
+LEVELS = np.array([0.25, 0.5, 1.0, 2.0])
+
+
+class FakeBook:
+    levels = LEVELS
+    place = 2
+
+
+class FakeBettor:
+    """As much wealth as the test says, at the claim and at every level below it."""
+
+    def __init__(self, wealth: float) -> None:
+        self.draws = 0
+        self.log_wealth = np.array([wealth, wealth, wealth, -5.0])
+
+
+def contender(number: int, wealth: float) -> Contender:
+    bettor: Any = FakeBettor(wealth)
+    return Contender(number, Pair([number], []), bettor, Stake(0.5))
+
+
+def race(draws: int = 20_000) -> Race:
+    book: Any = FakeBook()
+    return Race(book, draws)
+
+
+def give(ours: Race, wealths: list[float], most: int = 10**6) -> Counter[int]:
+    """Race pairs of these wealths until the draws are made; the draws of each."""
+    given: Counter[int] = Counter()
+    while sum(given.values()) < most:
+        chosen, wanted = ours.turn()
+        if chosen is None and wanted == 0:
+            break
+        if chosen is None:
+            if ours.met == len(wealths):
+                ours.over = True
+                continue
+            chosen = contender(ours.met, wealths[ours.met])
+            ours.enter(chosen)
+        before = chosen.log_wealth(2)
+        assert isinstance(chosen.bettor, FakeBettor)
+        chosen.bettor.draws += wanted
+        given[chosen.number] += wanted
+        ours.judge(chosen, before)
+    return given
+
+
+def test_the_first_pair_is_looked_at_longest_and_later_ones_get_cheap_looks() -> None:
+    ours, looks = race(), []
+    for number in range(100):
+        chosen, wanted = ours.turn()
+        if chosen is None:
+            chosen = contender(number, -0.1)
+            ours.enter(chosen)
+            looks.append(wanted)
+        assert isinstance(chosen.bettor, FakeBettor)
+        chosen.bettor.draws += wanted
+        ours.judge(chosen, -0.1)
+    assert looks == sorted(looks, reverse=True)
+    assert looks[0] == 500
+    assert looks[-1] == 64
+
+
+def test_of_pairs_that_show_nothing_most_get_one_look_and_few_get_many() -> None:
+    given = give(race(), list(np.linspace(-1.0, -0.5, 300)), most=95_000)
+    looks = sorted(given.values())
+    assert len(given) > 150
+    assert looks[len(looks) // 2] <= 500  # the dead get no more than their look
+    assert looks[-1] >= 5 * looks[0]
+
+
+def test_the_better_of_pairs_that_show_nothing_go_on() -> None:
+    wealths = [-1.0] * 60
+    for place in (7, 23, 41):
+        wealths[place] = -0.5
+    given = give(race(), wealths, most=40_000)
+    best = {number for number, _ in given.most_common(6)}
+    assert {7, 23, 41} <= best
+
+
+def test_a_pair_that_earns_is_pressed_before_all_others() -> None:
+    ours = race()
+    earning, other = contender(0, 2.0), contender(1, -1.0)
+    for one in (earning, other):
+        ours.enter(one)
+    ours.judge(earning, 1.0)  # it has gained a nat
+    assert ours.turn()[0] is earning
+    ours.judge(earning, 3.0)  # it has lost one: others may have their turn again
+    assert ours.turn()[0] is not earning
+
+
+def test_half_of_the_draws_go_to_the_pair_that_promises_most() -> None:
+    wealths = [-1.0] * 400
+    wealths[3] = 9.0
+    given = give(race(), wealths, most=60_000)
+    assert 0.45 <= given[3] / given.total() <= 0.75
+
+
+def test_without_new_pairs_the_best_pair_gets_all() -> None:
+    ours = race()
+    ours.over = True
+    assert ours.turn() == (None, 0)
+    one = contender(0, 5.0)
+    ours.enter(one)
+    assert ours.turn()[0] is one
+
+
+def test_a_score_must_be_beyond_the_luck_of_all_pairs_met() -> None:
+    ours = race()
+    lucky = contender(0, 2.0)
+    ours.enter(lucky)
+    assert ours.score(lucky) == 1.0  # the claim's own level
+    for number in range(1, 4):
+        ours.enter(contender(number, -1.0))
+    assert ours.score(lucky) == 0.0  # 2 nats are less than 1 + log 4
+
+
+def test_the_experts_of_the_worst_pairs_are_forgotten() -> None:
+    ours = race()
+    wealths = list(np.random.default_rng(0).normal(size=200))
+    give(ours, wealths, most=80_000)
+    assert len(ours.contenders) <= 32
+    assert ours.strongest is not None
+    met = wealths[: ours.met]
+    assert ours.strongest.number == int(np.argmax(met))
+
+
+@pytest.mark.parametrize("draws", [1, 63, 1_000, 10**9])
+def test_looks_stay_within_bounds_whatever_the_budget(draws: int) -> None:
+    _, wanted = race(draws).turn()
+    assert 64 <= wanted <= 3_000
