@@ -60,6 +60,24 @@ def validity(lines: list[Line]) -> list[list[str]]:
     return [["mechanism", "claim", "audits", "pairs: mean (fewest)", "refuted"], *rows]
 
 
+def search(lines: list[Line]) -> list[list[str]]:
+    """Pairs and draws until found; of honest mechanisms, how many runs accused them."""
+    rows = [
+        [
+            line["mechanism"],
+            f"{float(line['claim_epsilon']):g}",
+            line["finder"],
+            f"{line['found']} of {line['runs']}",
+            f"{float(line['mean_pairs']):.1f} ({line['most_pairs']})",
+            f"{float(line['mean_draws']):,.0f} ({int(line['most_draws']):,})",
+            "keeps its claim" if line["honest"] == "yes" else "broken",
+        ]
+        for line in lines
+    ]
+    heads = ["mechanism", "claimed epsilon", "finder", "refuted", "pairs: mean (most)"]
+    return [[*heads, "draws: mean (most)", "truth"], *rows]
+
+
 def speed(lines: list[Line]) -> list[list[str]]:
     """Time as a ratio to drawing, and memory."""
     rows = [
@@ -131,6 +149,7 @@ def table2(lines: list[Line]) -> list[list[str]]:
 TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "efficiency": efficiency,
     "validity": validity,
+    "search": search,
     "speed": speed,
     "batch_validity": batch_validity,
     "batch_speed": batch_speed,

@@ -158,13 +158,13 @@ def hunts() -> list[Hunt]:
             pair_limit=500 if wanted else None,
             least_found=0.8 if wanted else None,
         )
-    for honest, epsilon, relation in (
-        (DPLaplace(0.01), 0.01, add_or_remove_one(small, min_records=1)),
-        (LaplaceCount(1.0), 1.0, add_or_remove_one(small)),
-        (LaplaceCount(1.0), 1.0, add_or_remove_one(large)),
-        (SVT1(1.0), 1.0, query_answers(10, sensitivity=1)),
+    for honest, epsilon, relation, samples in (
+        (DPLaplace(0.01), 0.01, add_or_remove_one(small, min_records=1), 10_000),
+        (LaplaceCount(1.0), 1.0, add_or_remove_one(small), 10_000),
+        (LaplaceCount(1.0), 1.0, add_or_remove_one(large), 10_000),
+        (SVT1(1.0), 1.0, query_answers(10, sensitivity=1), 4_000),
     ):
-        add(honest, epsilon, neighbours=relation, finder="auto", samples=10_000, honest=True)
+        add(honest, epsilon, neighbours=relation, finder="auto", samples=samples, honest=True)
     return rows
 
 

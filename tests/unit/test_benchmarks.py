@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -37,6 +38,11 @@ def efficiency(scripts: None) -> ModuleType:
 @pytest.fixture
 def validity(scripts: None) -> ModuleType:
     return importlib.import_module("validity")
+
+
+@pytest.fixture
+def search(scripts: None) -> ModuleType:
+    return importlib.import_module("search")
 
 
 @pytest.fixture
@@ -126,6 +132,39 @@ def test_validity(validity: ModuleType, tmp_path: Path, capsys: pytest.CaptureFi
     assert int(row["fewest_pairs"]) >= 20
     assert float(row["mean_samples"]) <= 6000
     assert_whole(capsys.readouterr().out)
+
+
+def test_search(search: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--runs", "2", "--honest-runs", "1", "--workers", "1", "--results", str(tmp_path)]
+    assert search.main([*options, "--rows", "NonDPLaplace1", "SVT1"]) == 0
+    broken, honest = read(tmp_path / "search.partial.csv")
+    assert (broken["mechanism"], broken["found"], broken["runs"]) == ("NonDPLaplace1", "2", "2")
+    assert int(broken["most_pairs"]) <= int(broken["pair_limit"]) == 5
+    assert (honest["mechanism"], honest["honest"], honest["runs"]) == ("SVT1", "yes", "1")
+    assert_whole(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("found", "pairs", "holds"),
+    [([True] * 10, 300, True), ([True] * 9 + [False], 300, False), ([True] * 10, 301, False)],
+)
+def test_a_needle_must_be_found_in_every_run_within_its_pairs(
+    search: ModuleType, found: list[bool], pairs: int, holds: bool
+) -> None:
+    hunt = next(hunt for hunt in search.hunts() if hunt.label == "LeaksAtTwins auto")
+    outcomes = [search.Outcome(refuted=one, pairs=pairs, draws=9) for one in found]
+    assert search.summary(hunt, outcomes).holds is holds
+
+
+def test_the_needles_leak_where_they_should_and_nowhere_else(scripts: None) -> None:
+    needles = importlib.import_module("needles")
+    rng = np.random.default_rng(0)
+    for mechanism, leaking, safe in (
+        (needles.LeaksAtTwins(), [3, 7, 3], [3, 7, 4]),
+        (needles.LeaksNear(), [0.1, 0.7315], [0.1, 0.733]),
+    ):
+        assert len(set(mechanism(leaking, 50, rng))) == 1
+        assert len(set(mechanism(safe, 50, rng))) == 50
 
 
 def test_validity_fits_the_screen_with_its_longest_names(
