@@ -47,6 +47,8 @@ REFUTED = Audit(
     verdict=Verdict.REFUTED,
     lower_bound=1.1875,
     counterexample=COUNTEREXAMPLE,
+    simplest=dataclasses.replace(COUNTEREXAMPLE, event="output > 1", seed=(7, 7)),
+    tester="HockeyStickTester",
     evidence=Evidence(trace=((1000, 3.5), (2000, 14.25)), log_wealth=14.25, peak=14.5),
     samples=4000,
     seconds=0.125,
@@ -67,6 +69,7 @@ UNDECIDED = dataclasses.replace(
     verdict=Verdict.UNDECIDED,
     lower_bound=None,
     counterexample=None,
+    simplest=None,
     evidence=Evidence(trace=(), log_wealth=-math.inf, peak=0.0),
     rng_seed=(2**127 + 1, 3),
     strongest=None,
@@ -284,6 +287,15 @@ def test_only_the_seconds_differ_between_two_runs() -> None:
     slow = dataclasses.replace(REFUTED, seconds=9.5)
     first, second = (saving.audit_text(audit).splitlines() for audit in (REFUTED, slow))
     assert [a for a, b in zip(first, second, strict=True) if a != b] == ['"seconds": 0.125,']
+
+
+def test_an_audit_of_the_first_schema_can_still_be_read() -> None:
+    saved = {**REFUTED.to_json(), "schema": 1}
+    del saved["simplest"], saved["tester"]
+    expected = dataclasses.replace(REFUTED, simplest=None, tester="not recorded")
+    assert audit_from_json(saved) == expected
+    with pytest.raises(InvalidAuditFile, match="unknown field 'colour'"):
+        audit_from_json({**saved, "colour": "red"})
 
 
 def test_the_file_is_strict_json_in_ascii(tmp_path: Path) -> None:

@@ -78,7 +78,8 @@ def explorable(domain: Domain) -> Explorable:
     >>> explorable(floats(0, 1)) == floats(0, 1)
     True
     """
-    return domain if isinstance(domain, Explorable) else EdgesOnly(inner=domain)
+    known = isinstance(domain, (Refinable, Explorable))  # ours first: protocols are slow to check
+    return domain if known else EdgesOnly(inner=domain)
 
 
 def refinable(domain: Domain) -> Refinable:
