@@ -22,7 +22,7 @@ from dpaudit.testers.bettor import PairBettor
 
 _LOOKS = 40  # the first pair gets about this part of the budget before others are looked at
 _FEWEST, _MOST = 64, 3_000  # draws of the first look at the first pair
-_CHEAPEST = 8  # the look at later pairs shrinks to this part of the first
+_CHEAPEST = 24  # the look at later pairs shrinks to this part of the first
 _BEST = 3  # one pair of so many goes on, with so many times the draws
 _REMEMBERED = 32  # pairs whose experts are kept; the others stay in the record only
 _EARNING = 1.0  # nats: a pair with as much on paper is pressed as long as it gains
