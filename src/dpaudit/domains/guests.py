@@ -78,8 +78,9 @@ def explorable(domain: Domain) -> Explorable:
     >>> explorable(floats(0, 1)) == floats(0, 1)
     True
     """
-    known = isinstance(domain, (Refinable, Explorable))  # ours first: protocols are slow to check
-    return domain if known else EdgesOnly(inner=domain)
+    if isinstance(domain, (Refinable, Explorable)):  # ours first: protocols are slow to check
+        return domain
+    return EdgesOnly(inner=domain)
 
 
 def refinable(domain: Domain) -> Refinable:
