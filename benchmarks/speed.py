@@ -34,7 +34,7 @@ PARTS: dict[str, dict[str, tuple[str, ...]]] = {
     "encode": {"Campaign._play": ("Encoder.encode",)},
     "guess": {"PairBettor.play": ("Sample.compress", "Ensemble.guesses", "Ensemble.average")},
     "bet": {"PairBettor.play": ("TangentBook.log_payoffs", "PairBettor._crossing")},
-    "learn": {"PairBettor.play": ("PairBettor._learn", "Ensemble.score")},
+    "learn": {"PairBettor.play": ("PairBettor._fit", "PairBettor.learn", "Ensemble.score")},
 }
 
 
