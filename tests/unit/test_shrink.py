@@ -79,9 +79,10 @@ def test_a_pair_of_another_relation_has_no_plainer_ones() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_ten_records_of_the_clipped_sum_become_one_at_the_edges(seed: int) -> None:
-    start = time.perf_counter()
+    dpaudit.shrink(ClippedSum(), PureDP(1.0), ten_records(seed), SUMS, samples=9_000)  # imports
+    start = time.process_time()  # not the clock on the wall: other tests may be running
     found = dpaudit.shrink(ClippedSum(), PureDP(1.0), ten_records(seed), SUMS, rng=seed)
-    assert time.perf_counter() - start < 8.0  # under two seconds on an idle machine
+    assert time.process_time() - start < 2.0
     assert found is not None
     assert sorted([*found.pair.data, *found.pair.neighbour]) == [-1.0, 1.0]
     assert 1.0 < found.epsilon_lower <= 2.0

@@ -44,7 +44,7 @@ class Contender:
         """Its own wealth against the claim, on paper."""
         return float(self.bettor.log_wealth[place])
 
-    def score(self, book: Book, *, nats: float = 1.0) -> float:
+    def score(self, book: Book, *, nats: float) -> float:
         """The highest level at which it has earned so many nats: its privacy loss so far."""
         wealth = self.bettor.log_wealth
         earned = np.flatnonzero(wealth >= nats)

@@ -141,10 +141,11 @@ class Audit:
 
     `lower_bound` is certified in the claim's own parameter (epsilon, mu or rho; None for a
     `Profile`, which has none). `counterexample` is None unless the claim was refuted; `simplest` is
-    a plainer one, if there is one that still breaks the claim. `strongest` is the pair that showed
-    most, `detectable` the least strength that would have been refuted on it
-    with the draws spent (an estimate), `forecast` about how many more draws would decide an
-    undecided audit. The same call with `rng=rng_seed` gives the same audit.
+    a plainer one, if there is one that still breaks the claim (its bounds hold with a probability
+    of `1 - alpha` of their own). `strongest` is the pair that showed most, `detectable` the least
+    strength that would have been refuted on it with the draws spent (an estimate), `forecast` about
+    how many more draws would decide an undecided audit. The same call with `rng=rng_seed` gives the
+    same audit.
     """
 
     mechanism: str

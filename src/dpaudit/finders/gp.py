@@ -36,8 +36,8 @@ CACHED = 1024  # rows kept
 class GaussianProcessFinder(Search):
     """Proposes the pair that may score highest, by a model of all scores so far.
 
-    This is for scores that change smoothly with the records, and worth its time (some 20 ms a pair)
-    where the mechanism is slow. Until a pair has scored above 0 there is nothing to model, and the
+    This is for scores that change smoothly with the records, and worth its time where the mechanism
+    is slow. Until a pair has scored above 0 there is nothing to model, and the
     space is filled evenly; so it is for relations whose pairs cannot be taken apart.
 
     >>> from dpaudit.domains import floats

@@ -34,6 +34,8 @@ class BatchTester(Protocol):
     The claim is refuted where `lower_bound` exceeds `threshold`.
     """
 
+    __slots__ = ()
+
     def lower_bound(
         self,
         outputs: Samples,
@@ -63,7 +65,23 @@ class Finding:
 
 @runtime_checkable
 class Examiner(BatchTester, Protocol):
-    """A batch tester that also bounds the claim's own parameter, and knows how far it can reach."""
+    """A batch tester that also bounds the claim's own parameter, and knows how far it can reach.
+
+    The testers of this room are made of it: what they examine is also their lower bound.
+    """
+
+    __slots__ = ()
+
+    def lower_bound(
+        self,
+        outputs: Samples,
+        neighbour_outputs: Samples,
+        claim: Claim,
+        *,
+        alpha: float,
+        rng: np.random.Generator,
+    ) -> float:
+        return self.examine(outputs, neighbour_outputs, claim, alpha=alpha, rng=rng).lower_bound
 
     def examine(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.claims import Claim, PureDP
-from dpaudit.testers.batch import Finding, Samples, refuse_if_powerless
+from dpaudit.testers.batch import Examiner, Finding, Samples, refuse_if_powerless
 from dpaudit.testers.cells import Cells, candidates
 from dpaudit.testers.event_bound import (
     Curve,
@@ -39,7 +39,7 @@ _FOLDS = 4  # a cell's score comes from the other folds than the outputs it rank
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistogramTester:
+class HistogramTester(Examiner):
     """Count both sides in cells, and bound `P(A) - e^epsilon Q(A)` of the cells that tell most.
 
     `bins` is a number of bins for every column, `"atoms"` for whole outputs, or `"auto"`, which
@@ -72,18 +72,6 @@ class HistogramTester:
     def threshold(self, claim: Claim) -> float:
         """The claim's delta; 0 for a profile, of which the excess is bounded."""
         return allowed(claim)
-
-    def lower_bound(
-        self,
-        outputs: Samples,
-        neighbour_outputs: Samples,
-        claim: Claim,
-        *,
-        alpha: float,
-        rng: np.random.Generator,
-    ) -> float:
-        """A lower bound on the hockey-stick divergence at the claim's epsilon."""
-        return self.examine(outputs, neighbour_outputs, claim, alpha=alpha, rng=rng).lower_bound
 
     def examine(
         self,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dpaudit.claims import Claim
 from dpaudit.outputs import Table
-from dpaudit.testers.batch import Finding, Samples, refuse_if_powerless
+from dpaudit.testers.batch import Examiner, Finding, Samples, refuse_if_powerless
 from dpaudit.testers.classifiers import Classifier, Score, check_classifier, learn
 from dpaudit.testers.event_bound import (
     Curve,
@@ -30,7 +30,7 @@ _FOLDS = 2  # classifiers, each of which learns from all training outputs but on
 
 
 @dataclass(frozen=True, kw_only=True)
-class HockeyStickTester:
+class HockeyStickTester(Examiner):
     """Tell the sides apart with a classifier, and bound `P(A) - e^epsilon Q(A)` of its best event.
 
     A classifier scores outputs, `A` is the event that the score exceeds a threshold, and both are
@@ -60,18 +60,6 @@ class HockeyStickTester:
     def threshold(self, claim: Claim) -> float:
         """The claim's delta; 0 for a profile, of which the excess is bounded."""
         return allowed(claim)
-
-    def lower_bound(
-        self,
-        outputs: Samples,
-        neighbour_outputs: Samples,
-        claim: Claim,
-        *,
-        alpha: float,
-        rng: np.random.Generator,
-    ) -> float:
-        """A lower bound on the hockey-stick divergence at the claim's epsilon."""
-        return self.examine(outputs, neighbour_outputs, claim, alpha=alpha, rng=rng).lower_bound
 
     def examine(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 from dpaudit.stats.means import mean_lower
-from dpaudit.testers.batch import Finding, Samples, UnsupportedClaim, refuse_if_powerless
+from dpaudit.testers.batch import Examiner, Finding, Samples, UnsupportedClaim, refuse_if_powerless
 from dpaudit.testers.kernels import (
     Floats,
     Kernel,
@@ -38,7 +38,7 @@ _LARGEST_EPSILON = 700.0  # its exponential is still a float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MMDTester:
+class MMDTester(Examiner):
     """Test the maximum mean discrepancy of the two sides, symmetric in them.
 
     A claim bounds the total variation by `claim.delta(0)`, and for kernels from 0 to 1 the
@@ -76,18 +76,6 @@ class MMDTester:
                 )
         if self.bandwidth != "median" and not _is_width(self.bandwidth):
             raise ValueError(f'bandwidth must be "median" or a number > 0, got {self.bandwidth!r}.')
-
-    def lower_bound(
-        self,
-        outputs: Samples,
-        neighbour_outputs: Samples,
-        claim: Claim,
-        *,
-        alpha: float,
-        rng: np.random.Generator,
-    ) -> float:
-        """A lower bound on the discrepancy that fails with probability at most `alpha`."""
-        return self.examine(outputs, neighbour_outputs, claim, alpha=alpha, rng=rng).lower_bound
 
     def threshold(self, claim: Claim) -> float:
         """The largest discrepancy that the claim allows.

@@ -25,7 +25,7 @@ from dpaudit.stats.means import (
     mean_upper,
     normal_quantile,
 )
-from dpaudit.testers.batch import Finding, Samples, UnsupportedClaim, refuse_if_powerless
+from dpaudit.testers.batch import Examiner, Finding, Samples, UnsupportedClaim, refuse_if_powerless
 from dpaudit.testers.parts import Share
 from dpaudit.testers.renyi_witness import (
     Floats,
@@ -78,7 +78,7 @@ def mironov(epsilon: float, order: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenyiTester:
+class RenyiTester(Examiner):
     """Refutes Rényi, concentrated, Gaussian and pure DP through a Rényi divergence.
 
     `order=None` is the claim's own order; for zCDP and Gaussian DP, which hold at all orders, 1.1;
@@ -148,18 +148,6 @@ class RenyiTester:
             f"{claim} bounds no Rényi divergence, so RenyiTester cannot test it: use "
             "HockeyStickTester or HistogramTester, or claim PureDP, RenyiDP, ZCDP or GaussianDP."
         )
-
-    def lower_bound(
-        self,
-        outputs: Samples,
-        neighbour_outputs: Samples,
-        claim: Claim,
-        *,
-        alpha: float,
-        rng: np.random.Generator,
-    ) -> float:
-        """A number that exceeds the divergence with probability at most `alpha`; -inf if none."""
-        return self.examine(outputs, neighbour_outputs, claim, alpha=alpha, rng=rng).lower_bound
 
     def examine(
         self,
