@@ -143,3 +143,11 @@ def test_the_experts_of_the_worst_pairs_are_forgotten() -> None:
 def test_looks_stay_within_bounds_whatever_the_budget(draws: int) -> None:
     _, wanted = race(draws).turn()
     assert 64 <= wanted <= 3_000
+
+
+def test_a_pair_that_lost_bets_goes_before_one_on_which_nothing_was_bet() -> None:
+    ours, unlucky, silent = race(), contender(0, -2.0), contender(1, 0.0)
+    unlucky.bettor.log_wealth[0] = 0.5  # it shows a difference, if not much
+    for one in (unlucky, silent):
+        ours.enter(one)
+    assert ours.strongest is unlucky

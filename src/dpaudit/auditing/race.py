@@ -144,11 +144,10 @@ class Race:
         return chosen, wanted
 
     def _promise(self, contender: Contender) -> tuple[float, float, float, int]:
-        """The loss shown; then the wealth at the claim, then at the lowest level."""
-        wealth = contender.bettor.log_wealth
-        return (
-            self.score(contender),
-            contender.log_wealth(self._book.place),
-            float(wealth[0]),
-            -contender.number,
-        )
+        """The loss shown; then the wealth at the lowest level: whether it shows anything at all.
+
+        The wealth at the claim comes last: a pair on which nothing was ever bet has lost nothing.
+        """
+        lowest = float(contender.bettor.log_wealth[0])
+        claim = contender.log_wealth(self._book.place)
+        return self.score(contender), lowest, claim, -contender.number

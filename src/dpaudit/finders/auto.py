@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from dpaudit.finders.shares import Shares
 from dpaudit.finders.spread import SpreadFinder
 from dpaudit.neighbours import Pair, Relation, Structured
 
-# As long as no pair has shown anything there is nothing to climb or to model: look everywhere.
-BLIND = {"spread": 0.8, "evolve": 0.1, "random": 0.1}
+# Before anything is known, look everywhere: a bug that shows on few pairs leaves no slope to climb.
+START = {"spread": 0.6, "evolve": 0.2, "gp": 0.1, "random": 0.1}
 
 
 class AutoFinder(Search):
@@ -45,7 +45,7 @@ class AutoFinder(Search):
         self._strategies: dict[str, Search] = {
             kind.name: kind(relation, rng, self.memory) for kind in able
         }
-        self._shares = Shares(self._strategies)
+        self._shares = Shares({name: START[name] for name in self._strategies})
         self._edges: Iterator[Pair] = relation.edge_pairs()
         self._passed = 0  # edges looked at
 
@@ -55,7 +55,7 @@ class AutoFinder(Search):
             if self.memory.meet(pair):
                 return pair
         picked = self._pick()
-        for name in dict.fromkeys([picked, *BLIND]):  # the others, if it finds nothing new
+        for name in dict.fromkeys([picked, *START]):  # the others, if it finds nothing new
             strategy = self._strategies.get(name)
             if strategy is not None and (found := strategy.ask()) is not None:
                 self._shares.note_proposal(fingerprint(found), name)
@@ -83,9 +83,6 @@ class AutoFinder(Search):
 
     def _pick(self) -> str:
         """The strategy whose turn it is, by chance and their shares."""
-        best = self.memory.best_score
-        shares: Mapping[str, float] = BLIND
-        if best > 0.0 or len(self._strategies) == 1:
-            shares = self._shares.of(best)
+        shares = self._shares.now()
         names = list(shares)
         return names[int(self.rng.choice(len(names), p=list(shares.values())))]
