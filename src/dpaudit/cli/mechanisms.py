@@ -12,7 +12,7 @@ from dpaudit.cli.failures import Refusal
 from dpaudit.cli.screen import WIDTH
 
 if TYPE_CHECKING:
-    from dpaudit.claims import ApproxDP, PureDP
+    from dpaudit.claims import ApproxDP, PureDP, RenyiDP
     from dpaudit.domains import Domain
     from dpaudit.mechanisms import ZooEntry
 
@@ -128,6 +128,8 @@ def _domain(domain: Domain) -> str | None:
     return None
 
 
-def _claim(claim: PureDP | ApproxDP) -> str:
-    slack = claim.delta(claim.epsilon)
-    return f"eps={claim.epsilon:.12g}" + (f",delta={slack:.12g}" if slack > 0.0 else "")
+def _claim(claim: PureDP | ApproxDP | RenyiDP) -> str:
+    """The claim as the option `--claim` reads it."""
+    fields = claim.to_json().items()
+    named = [(name.replace("epsilon", "eps"), value) for name, value in fields if name != "kind"]
+    return ",".join(f"{name}={value:.12g}" for name, value in named)

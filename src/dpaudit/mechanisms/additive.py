@@ -3,25 +3,18 @@
 import functools
 import math
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.claims import ApproxDP, PureDP
+from dpaudit.domains import floats
 from dpaudit.mechanism import InvalidMechanism
-
-
-def require_positive(mechanism: str, **parameters: float) -> None:
-    """Refuse parameters that are not positive, finite numbers.
-
-    >>> require_positive("LaplaceCount", epsilon=-1.0)
-    Traceback (most recent call last):
-        ...
-    dpaudit.mechanism.InvalidMechanism: LaplaceCount needs a positive epsilon, got -1.0.
-    """
-    for name, value in parameters.items():
-        if not 0 < value < math.inf:
-            raise InvalidMechanism(f"{mechanism} needs a positive {name}, got {value!r}.")
+from dpaudit.mechanisms.checks import require_positive
+from dpaudit.mechanisms.entry import COUNT_PAIR, SIX_RECORDS, ZooEntry, pair_of
+from dpaudit.neighbours import replace_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +140,53 @@ def least_sigma(epsilon: float, delta: float) -> float:
         else:
             low = middle
     return high
+
+
+ENTRIES = (
+    ZooEntry(
+        name="LaplaceCount",
+        factory=LaplaceCount,
+        claim=PureDP(1.0),
+        keeps_claim=True,
+        true_epsilon=1.0,
+        bug="",
+        source="Dwork, McSherry, Nissim and Smith 2006, Calibrating noise to sensitivity",
+        pair=COUNT_PAIR,
+        neighbours=SIX_RECORDS,
+    ),
+    ZooEntry(
+        name="Geometric",
+        factory=Geometric,
+        claim=PureDP(1.0),
+        keeps_claim=True,
+        true_epsilon=1.0,
+        bug="",
+        source="Ghosh, Roughgarden and Sundararajan 2009, Universally utility-maximizing "
+        "privacy mechanisms",
+        pair=COUNT_PAIR,
+        neighbours=SIX_RECORDS,
+    ),
+    ZooEntry(
+        name="GaussianCount",
+        factory=GaussianCount,
+        claim=ApproxDP(1.0, 1e-5),
+        keeps_claim=True,
+        true_epsilon=1.0,
+        bug="",
+        source="Balle and Wang 2018, Improving the Gaussian mechanism, theorem 8",
+        pair=COUNT_PAIR,
+        neighbours=SIX_RECORDS,
+    ),
+    ZooEntry(
+        name="ClippedSum",
+        factory=ClippedSum,
+        claim=PureDP(1.0),
+        keeps_claim=False,
+        true_epsilon=2.0,
+        bug="The noise is for records that move the sum by the bound; "
+        "a replaced record moves it by twice the bound.",
+        source="a common slip: the sensitivity of adding a record, used for replacing one",
+        pair=pair_of([1], [-1]),
+        neighbours=partial(replace_one, floats(-1, 1), max_records=5),
+    ),
+)

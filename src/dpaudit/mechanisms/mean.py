@@ -8,13 +8,17 @@ true or the noisy count. The mean of no records is 0, and where a formula divide
 no records count as 1e-12.
 """
 
+import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.mechanisms.additive import require_positive
+from dpaudit.claims import ApproxDP, PureDP
+from dpaudit.mechanisms.checks import require_positive
+from dpaudit.mechanisms.entry import DP_AUDITORIUM, SIX_RECORDS, ZooEntry, pair_of
 
 LEAST_COUNT = 1e-12
 
@@ -130,3 +134,66 @@ def count_of(data: Any) -> float:
 def mean(data: Any) -> float:
     """Give the mean of the records; 0 for no records."""
     return float(np.sum(data)) / count_of(data)
+
+
+_ONE_TO_SIX_RECORDS = partial(SIX_RECORDS, min_records=1)  # a mean of no records is not defined
+_MEAN_PAIR = pair_of([0, 1], [0])
+
+ENTRIES = (
+    ZooEntry(
+        name="DPLaplace",
+        factory=DPLaplace,
+        claim=PureDP(1.0),
+        keeps_claim=True,
+        true_epsilon=1.0,
+        bug="",
+        source=DP_AUDITORIUM,
+        pair=_MEAN_PAIR,
+        neighbours=SIX_RECORDS,
+    ),
+    ZooEntry(
+        name="NonDPLaplace1",
+        factory=NonDPLaplace1,
+        claim=PureDP(1.0),
+        keeps_claim=False,
+        true_epsilon=math.inf,
+        bug="The scale of the noise tells the true number of records.",
+        source=DP_AUDITORIUM,
+        pair=_MEAN_PAIR,
+        neighbours=_ONE_TO_SIX_RECORDS,
+    ),
+    ZooEntry(
+        name="NonDPLaplace2",
+        factory=NonDPLaplace2,
+        claim=PureDP(1.0),
+        keeps_claim=False,
+        true_epsilon=None,
+        bug="The noise knows only a noisy count, but the mean is divided by the true one.",
+        source=DP_AUDITORIUM,
+        pair=_MEAN_PAIR,
+        neighbours=_ONE_TO_SIX_RECORDS,
+    ),
+    ZooEntry(
+        name="NonDPGaussian1",
+        factory=NonDPGaussian1,
+        claim=ApproxDP(1.0, 1e-5),
+        keeps_claim=False,
+        true_epsilon=None,
+        bug="The scale of the noise tells the true number of records.",
+        source=DP_AUDITORIUM,
+        pair=_MEAN_PAIR,
+        neighbours=_ONE_TO_SIX_RECORDS,
+    ),
+    ZooEntry(
+        name="NonDPGaussian2",
+        # At epsilon = 1 this pair keeps the claim: its hockey-stick divergence is 0.
+        factory=partial(NonDPGaussian2, epsilon=0.1),
+        claim=ApproxDP(0.1, 1e-5),
+        keeps_claim=False,
+        true_epsilon=None,
+        bug="The noise knows only a noisy count, but the mean is divided by the true one.",
+        source=DP_AUDITORIUM,
+        pair=_MEAN_PAIR,
+        neighbours=_ONE_TO_SIX_RECORDS,
+    ),
+)

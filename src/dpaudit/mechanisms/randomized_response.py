@@ -2,12 +2,17 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.mechanisms.additive import require_positive
+from dpaudit.claims import PureDP
+from dpaudit.domains import integers
+from dpaudit.mechanisms.checks import require_positive
+from dpaudit.mechanisms.entry import ZooEntry
+from dpaudit.neighbours import Pair, replace_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +34,18 @@ class RandomizedResponse:
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
         flipped = rng.random(size) < math.exp(-self.epsilon) / (1 + math.exp(-self.epsilon))
         return np.where(flipped, 1 - int(data[0]), int(data[0]))
+
+
+ENTRIES = (
+    ZooEntry(
+        name="RandomizedResponse",
+        factory=RandomizedResponse,
+        claim=PureDP(1.0),
+        keeps_claim=True,
+        true_epsilon=1.0,
+        bug="",
+        source="Warner 1965, Randomized response",
+        pair=Pair(np.array([1]), np.array([0])),
+        neighbours=partial(replace_one, integers(0, 1), max_records=1),
+    ),
+)

@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.claims import PureDP
 from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.additive import require_positive
+from dpaudit.mechanisms.checks import require_positive
+from dpaudit.mechanisms.entry import TEN_ANSWERS, ZooEntry, pair_of
 
 Codes = npt.NDArray[np.int8]
 
@@ -190,3 +192,66 @@ def stopped(above: npt.NDArray[np.bool_], cutoff: int) -> Codes:
     """
     before: npt.NDArray[np.int64] = np.cumsum(above, axis=1) - above
     return np.where(before >= cutoff, -1, above).astype(np.int8)
+
+
+_SVT = "Lyu, Su and Li 2017, Understanding the sparse vector technique, algorithm"
+_ANSWERS_PAIR = pair_of([1] * 5 + [0] * 5, [0] * 5 + [1] * 5)
+
+ENTRIES = (
+    ZooEntry(
+        name="SVT1",
+        factory=SVT1,
+        claim=PureDP(1.0),
+        keeps_claim=True,
+        true_epsilon=1.0,
+        bug="",
+        source=f"{_SVT} 1",
+        pair=_ANSWERS_PAIR,
+        neighbours=TEN_ANSWERS,
+    ),
+    ZooEntry(
+        name="SVT3",
+        factory=SVT3,
+        claim=PureDP(1.0),
+        keeps_claim=False,
+        true_epsilon=math.inf,
+        bug="It releases the very noisy answer that passed the test, "
+        "which bounds the noisy threshold.",
+        source=f"{_SVT} 3 (Roth 2011, lecture notes)",
+        pair=_ANSWERS_PAIR,
+        neighbours=TEN_ANSWERS,
+    ),
+    ZooEntry(
+        name="SVT4",
+        factory=SVT4,
+        claim=PureDP(1.0),
+        keeps_claim=False,
+        true_epsilon=1.75,
+        bug="The noise on the queries leaves out the factor 2 and the cutoff.",
+        source=f"{_SVT} 4 (Lee and Clifton 2014)",
+        pair=_ANSWERS_PAIR,
+        neighbours=TEN_ANSWERS,
+    ),
+    ZooEntry(
+        name="SVT5",
+        factory=SVT5,
+        claim=PureDP(1.0),
+        keeps_claim=False,
+        true_epsilon=math.inf,
+        bug="Queries get no noise and all are answered: the order of the answers shows.",
+        source=f"{_SVT} 5 (Stoddard, Chen and Machanavajjhala 2014)",
+        pair=_ANSWERS_PAIR,
+        neighbours=TEN_ANSWERS,
+    ),
+    ZooEntry(
+        name="SVT6",
+        factory=SVT6,
+        claim=PureDP(1.0),
+        keeps_claim=False,
+        true_epsilon=math.inf,
+        bug="There is no cutoff: every answered query costs privacy.",
+        source=f"{_SVT} 6 (Chen, Xiao, Zhang and Xu 2015)",
+        pair=_ANSWERS_PAIR,
+        neighbours=TEN_ANSWERS,
+    ),
+)

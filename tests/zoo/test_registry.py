@@ -1,0 +1,116 @@
+"""Every entry of the zoo tells the truth about its mechanism, as far as it can be checked alike."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpaudit.mechanism import InvalidMechanism, as_mechanism
+from dpaudit.mechanisms import (
+    SVT1,
+    SVT5,
+    ZOO,
+    ClippedSum,
+    DPLaplace,
+    GaussianCount,
+    Geometric,
+    LaplaceCount,
+    NonDPGaussian1,
+    NonDPGaussian2,
+    NonDPLaplace1,
+    NonDPLaplace2,
+    RandomizedResponse,
+    ZooEntry,
+)
+from dpaudit.neighbours import Pair
+
+ENTRIES = pytest.mark.parametrize("entry", ZOO.values(), ids=lambda entry: entry.name)
+
+
+def test_the_zoo_is_complete_and_closed() -> None:
+    assert set(ZOO) == {
+        *("LaplaceCount", "Geometric", "GaussianCount", "RandomizedResponse", "ClippedSum"),
+        *("DPLaplace", "NonDPLaplace1", "NonDPLaplace2", "NonDPGaussian1", "NonDPGaussian2"),
+        *("SVT1", "SVT3", "SVT4", "SVT5", "SVT6"),
+    }
+    with pytest.raises(TypeError):
+        ZOO["mine"] = ZOO["SVT1"]  # type: ignore[index]
+
+
+@ENTRIES
+def test_an_entry_agrees_with_its_mechanism(entry: ZooEntry) -> None:
+    mechanism: Any = entry.factory()
+    assert as_mechanism(mechanism).name == mechanism.name == entry.name == type(mechanism).__name__
+    assert mechanism == entry.factory()
+    assert hash(mechanism) == hash(entry.factory())
+    if hasattr(mechanism, "epsilon"):
+        assert entry.claim.epsilon == mechanism.epsilon
+    if isinstance(mechanism, GaussianCount):
+        assert entry.claim.delta(mechanism.epsilon) == mechanism.delta
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(mechanism, dataclasses.fields(mechanism)[0].name, 2.0)
+
+
+@ENTRIES
+def test_an_entry_agrees_with_itself(entry: ZooEntry) -> None:
+    assert entry.keeps_claim == (entry.bug == "")
+    assert entry.source != ""
+    if entry.true_epsilon is not None:
+        assert entry.keeps_claim == (entry.true_epsilon <= entry.claim.epsilon)
+    else:
+        assert not entry.keeps_claim
+
+
+@ENTRIES
+def test_the_pair_is_one_of_the_neighbours(entry: ZooEntry) -> None:
+    relation = entry.neighbours()
+    assert relation.contains(entry.pair)
+    assert not relation.contains(Pair(entry.pair.data, entry.pair.data))
+
+
+@ENTRIES
+def test_the_mechanism_takes_all_of_its_neighbours(entry: ZooEntry) -> None:
+    rng = np.random.default_rng(1)
+    relation = entry.neighbours()
+    pairs = [entry.pair, *relation.edge_pairs(), *(relation.random_pair(rng) for _ in range(20))]
+    with np.errstate(all="raise"):
+        for pair in pairs:
+            for data in (pair.data, pair.neighbour):
+                for size in (1, 7):
+                    assert len(as_mechanism(entry.factory()).draw(data, size, rng)) == size
+
+
+@ENTRIES
+def test_draws_come_from_the_generator_alone(entry: ZooEntry) -> None:
+    mechanism = as_mechanism(entry.factory())
+    first, second, third = (
+        mechanism.draw(entry.pair.data, 50, np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, third)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LaplaceCount(0.0), "LaplaceCount needs a positive epsilon, got 0.0"),
+        (lambda: Geometric(-1.0), "positive epsilon, got -1.0"),
+        (lambda: RandomizedResponse(math.nan), "positive epsilon, got nan"),
+        (lambda: DPLaplace(math.inf), "positive epsilon, got inf"),
+        (lambda: NonDPLaplace1(0.0), "NonDPLaplace1 needs a positive epsilon"),
+        (lambda: NonDPLaplace2(0.0), "NonDPLaplace2 needs a positive epsilon"),
+        (lambda: NonDPGaussian1(0.0), "NonDPGaussian1 needs a positive epsilon"),
+        (lambda: NonDPGaussian2(0.0), "NonDPGaussian2 needs a positive epsilon"),
+        (lambda: ClippedSum(bound=0.0), "positive bound, got 0.0"),
+        (lambda: GaussianCount(delta=0.0), "positive delta, got 0.0"),
+        (lambda: GaussianCount(delta=1.0), "delta below 1, got 1.0"),
+        (lambda: SVT1(cutoff=0), "SVT1 needs a cutoff of at least 1, got 0"),
+        (lambda: SVT5(sensitivity=0.0), "positive sensitivity, got 0.0"),
+    ],
+)
+def test_wrong_parameters_are_refused(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InvalidMechanism, match=message):
+        make()
