@@ -33,9 +33,17 @@ class Finished(Generic[Task, Result]):
 
 
 def run_all(
-    function: Callable[[Task], Result], tasks: Sequence[Task], *, workers: int, title: str
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    *,
+    workers: int,
+    title: str,
+    on_result: Callable[[Task, Result], None] | None = None,
 ) -> Finished[Task, Result]:
-    """Call the function on every task. One worker is this process; more are fresh ones."""
+    """Call the function on every task. One worker is this process; more are fresh ones.
+
+    `on_result` gets every task and its result as soon as it is there.
+    """
     results: dict[int, Result] = {}
     interrupted = False
     with _progress(title, len(tasks)) as advance:
@@ -43,6 +51,8 @@ def run_all(
             with closing(_results(function, tasks, workers)) as arriving:
                 for place, result in arriving:
                     results[place] = result
+                    if on_result is not None:
+                        on_result(tasks[place], result)
                     advance()
         except KeyboardInterrupt:
             interrupted = True

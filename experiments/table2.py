@@ -1,7 +1,6 @@
 """Trials and draws until a bug is found, by finder, mechanism and tester, beside the paper's.
 
-    python experiments/table2.py --runs 10 --workers 2
-    python experiments/table2.py --figure-only
+    python experiments/table2.py [--quick | --figure-only]
 
 This is the table "Average number of trials to find a bug" of DP-Auditorium (Kong, Medina, Ribero
 and Syed 2023), made again with few draws and an alpha that holds for the whole run. A run ends when
@@ -10,10 +9,9 @@ the claim is refuted, after 50 pairs, or when its draws are used up; not found c
 
 from __future__ import annotations
 
-import argparse
 import csv
+import dataclasses
 import sys
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +20,9 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # whose tables and runs are shared
 
 import numpy as np
-from many_runs import INTERRUPTED, entropy, run_all
+from study import Study, Task, study_main
 from table2_figure import draw
-from tables import Column, mean_and_error, number, save, show
+from tables import Column, mean_and_error, number
 
 from dpaudit import HistogramTester, HockeyStickTester, MMDTester, RenyiTester, Trials, mechanisms
 from dpaudit.auditing.budget import Budget
@@ -75,6 +73,7 @@ class Search:
     finder: str
     mechanism: str
     tester: str
+    samples: int = SAMPLES
 
     @property
     def label(self) -> str:
@@ -92,15 +91,6 @@ class Search:
         if self.mechanism in MEANS:
             return add_or_remove_one(floats(0, 1), min_records=1, finder=self.finder)
         return query_answers(10, sensitivity=1, finder=self.finder)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One run of a search."""
-
-    search: Search
-    samples: int
-    entropy: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,10 +168,10 @@ def paper_trials(finder: str, mechanism: str, tester: str) -> float | None:
     return float(line[column])
 
 
-def run(task: Task) -> Outcome:
+def run(task: Task[Search]) -> Outcome:
     """Search until the claim is refuted, or until pairs or draws are used up."""
-    search = task.search
-    budget = Budget(task.samples, None)
+    search = task.cell
+    budget = Budget(search.samples, None)
     budget.reserve = 0  # nothing is certified here
     rng = np.random.default_rng(np.random.SeedSequence(task.entropy, spawn_key=(2,)))
     finder = search.neighbours.search(rng)
@@ -206,7 +196,7 @@ def run(task: Task) -> Outcome:
     return Outcome(found=found, trials=pairs if found else TRIALS, draws=evidence.trace[-1][0])
 
 
-def summary(search: Search, samples: int, outcomes: Sequence[Outcome]) -> Searched:
+def summary(search: Search, outcomes: Sequence[Outcome]) -> Searched:
     """Sum up the runs of one search."""
     found = [one for one in outcomes if one.found]
     return Searched(
@@ -215,7 +205,7 @@ def summary(search: Search, samples: int, outcomes: Sequence[Outcome]) -> Search
         claim=str(search.claim),
         tester=search.tester,
         alpha=ALPHA,
-        samples=samples,
+        samples=search.samples,
         runs=len(outcomes),
         found=len(found),
         mean_trials=mean_and_error([one.trials for one in outcomes])[0],
@@ -241,67 +231,24 @@ NOTES = (
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the experiment; 130 if Ctrl-C ended it."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.figure_only:
-        return _draw(options.results / "table2.csv")
-    wanted = [
-        search
+STUDY = Study(
+    name="table2",
+    title=f"Trials until found, alpha {ALPHA:g}",
+    notes=NOTES,
+    seed=SEED,
+    cells=searches(),
+    quick=[
+        dataclasses.replace(search, samples=SAMPLES // 5)
         for search in searches()
-        if options.rows is None or any(text in search.label for text in options.rows)
-    ]
-    if not wanted:
-        parser.error(f"no row has any of {options.rows} in its finder, mechanism or tester.")
-    tasks = [
-        Task(search=search, samples=options.samples, entropy=entropy(SEED, search.place, turn))
-        for search in wanted
-        for turn in range(options.runs)
-    ]
-    finished = run_all(run, tasks, workers=options.workers, title="table 2")
-    outcomes: dict[int, list[Outcome]] = defaultdict(list)
-    for task, outcome in finished.results:
-        outcomes[task.search.place].append(outcome)
-    rows = [
-        summary(search, options.samples, outcomes[search.place])
-        for search in wanted
-        if outcomes[search.place]
-    ]
-    if rows:
-        show(f"Trials until found, alpha {ALPHA:g}", COLUMNS, rows, NOTES)
-    complete = not finished.interrupted and options.rows is None
-    path = save(rows, folder=options.results, name="table2", complete=complete)
-    print("Nothing was finished." if path is None else f"Written to {path}")
-    if path is not None:
-        _draw(path)  # without matplotlib the CSV is still whole
-    return INTERRUPTED if finished.interrupted else 0
-
-
-def _draw(path: Path) -> int:
-    """Draw the figure beside the CSV; 1 if that cannot be done."""
-    try:
-        print(f"Drawn to {draw(path)}")
-    except (ImportError, FileNotFoundError) as error:
-        print(f"No figure: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Trials and draws until a bug is found.")
-    parser.add_argument("--runs", type=int, default=10, help="of each row")
-    parser.add_argument("--samples", type=int, default=SAMPLES, help="draws of each run, in all")
-    parser.add_argument(
-        "--rows", nargs="+", metavar="TEXT", help="only rows with such a text in their names"
-    )
-    parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument(
-        "--results", type=Path, default=RESULTS, help="the folder for the CSV and the figure"
-    )
-    parser.add_argument("--figure-only", action="store_true", help="draw what the CSV has")
-    return parser
-
+        if search.finder == "auto" and search.mechanism in MEANS[:2]
+    ],
+    run=run,
+    outcome=Outcome,
+    summary=summary,
+    columns=COLUMNS,
+    folder=RESULTS,
+    draw=draw,
+)
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(study_main(STUDY))

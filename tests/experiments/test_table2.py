@@ -1,10 +1,9 @@
-"""The experiments run, at the smallest sizes. Their figures are not tested here."""
+"""Table 2 runs, at the smallest sizes. Its figures are not tested here."""
 
-import csv
+import dataclasses
 import doctest
 import importlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,27 +12,6 @@ import numpy as np
 import pytest
 
 from dpaudit.pair import Pair
-
-ROOT = Path(__file__).parents[2]
-FOLDERS = (ROOT / "experiments", ROOT / "benchmarks")
-
-pytestmark = pytest.mark.skipif(
-    not all(folder.exists() for folder in FOLDERS),
-    reason="the source distribution has tests but no experiments",
-)
-
-
-@pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make siblings importable by name, as a script's folder is, and forget them again."""
-    before = set(sys.modules)
-    for folder in FOLDERS:
-        monkeypatch.syspath_prepend(str(folder))
-    yield
-    for name in set(sys.modules) - before:
-        file = getattr(sys.modules[name], "__file__", None)
-        if file is not None and Path(file).parent in FOLDERS:
-            del sys.modules[name]
 
 
 @pytest.fixture
@@ -46,9 +24,8 @@ def table2_figure(scripts: None) -> ModuleType:
     return importlib.import_module("table2_figure")
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+def table2_main(table2: ModuleType, arguments: list[str]) -> int:
+    return int(table2.study_main(table2.STUDY, arguments))
 
 
 def search_named(table2: ModuleType, label: str) -> Any:
@@ -56,16 +33,16 @@ def search_named(table2: ModuleType, label: str) -> Any:
 
 
 def outcome_of(table2: ModuleType, label: str, *, samples: int) -> tuple[bool, int, int]:
-    search = search_named(table2, label)
-    outcome = table2.run(table2.Task(search=search, samples=samples, entropy=5))
+    search = dataclasses.replace(search_named(table2, label), samples=samples)
+    outcome = table2.run(table2.Task(cell=search, entropy=5))
     return outcome.found, outcome.trials, outcome.draws
 
 
 def whole_table(table2: ModuleType, folder: Path) -> Path:
     """A CSV with every line, as if every run had found its bug with the seventh pair."""
     outcomes = [table2.Outcome(found=True, trials=7, draws=300)] * 10
-    rows = [table2.summary(search, 1000, outcomes) for search in table2.searches()]
-    path = table2.save(rows, folder=folder, name="table2", complete=True)
+    rows = [table2.summary(search, outcomes) for search in table2.searches()]
+    path = importlib.import_module("tables").save(rows, folder=folder, name="table2", complete=True)
     assert isinstance(path, Path)
     return path
 
@@ -151,60 +128,10 @@ def test_draws_are_those_of_the_runs_that_found_the_bug(table2: ModuleType) -> N
     search = search_named(table2, "grid NonDPLaplace2 hockey-stick")
     found = table2.Outcome(found=True, trials=4, draws=100)
     missed = table2.Outcome(found=False, trials=50, draws=900)
-    row = table2.summary(search, 900, [found, missed])
+    row = table2.summary(search, [found, missed])
     assert (row.runs, row.found, row.mean_trials, row.mean_draws) == (2, 1, 27.0, 100.0)
     assert row.paper_trials == 30.2
-    assert table2.summary(search, 900, [missed]).mean_draws is None
-
-
-def test_table2_writes_its_rows(
-    table2: ModuleType,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(table2, "draw", lambda path: path.with_suffix(".svg"))
-    options = ["--runs", "1", "--samples", "20_000", "--workers", "1", "--results", str(tmp_path)]
-    assert table2.main([*options, "--rows", "NonDPLaplace1 betting"]) == 0
-    rows = read(tmp_path / "table2.partial.csv")
-    assert [row["finder"] for row in rows] == ["gp", "random", "grid", "auto"]
-    assert all((row["runs"], row["found"], row["paper_trials"]) == ("1", "1", "") for row in rows)
-    shown = capsys.readouterr().out
-    assert "…" not in shown
-    assert f"Drawn to {tmp_path / 'table2.partial.svg'}" in shown
-
-
-def test_an_interrupted_experiment_keeps_what_is_done(
-    table2: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[object] = []
-
-    def run(task: object) -> object:
-        done.append(task)
-        if len(done) > 3:
-            raise KeyboardInterrupt
-        return table2.Outcome(found=True, trials=1, draws=10)
-
-    monkeypatch.setattr(table2, "run", run)
-    monkeypatch.setattr(table2, "draw", lambda path: path)
-    assert table2.main(["--runs", "2", "--workers", "1", "--results", str(tmp_path)]) == 130
-    assert not (tmp_path / "table2.csv").exists()
-    assert [row["runs"] for row in read(tmp_path / "table2.partial.csv")] == ["2", "1"]
-
-
-def test_a_filter_without_a_row_is_refused(
-    table2: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        table2.main(["--rows", "Nobody"])
-    assert "no row has any of ['Nobody']" in capsys.readouterr().err
-
-
-def test_a_figure_without_a_csv_is_refused(
-    table2: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert table2.main(["--figure-only", "--results", str(tmp_path)]) == 1
-    assert "No figure: " in capsys.readouterr().err
+    assert table2.summary(search, [missed]).mean_draws is None
 
 
 def test_without_matplotlib_the_extra_is_named(
@@ -215,20 +142,8 @@ def test_without_matplotlib_the_extra_is_named(
 ) -> None:
     whole_table(table2, tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert table2.main(["--figure-only", "--results", str(tmp_path)]) == 1
+    assert table2_main(table2, ["--figure-only", "--results", str(tmp_path)]) == 1
     assert 'pip install "dpaudit[report]"' in capsys.readouterr().err
-
-
-def test_a_run_without_matplotlib_still_has_its_csv(
-    table2: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = table2.Outcome(found=True, trials=1, draws=10)
-    monkeypatch.setattr(table2, "run", lambda task: found)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    options = ["--runs", "1", "--workers", "1", "--results", str(tmp_path)]
-    assert table2.main(options) == 0
-    assert len(read(tmp_path / "table2.csv")) == 160
-    assert not (tmp_path / "table2.svg").exists()
 
 
 def test_the_figure_shows_every_finder_mechanism_and_tester(
@@ -236,11 +151,11 @@ def test_the_figure_shows_every_finder_mechanism_and_tester(
 ) -> None:
     pytest.importorskip("matplotlib")
     whole_table(table2, tmp_path)
-    assert table2.main(["--figure-only", "--results", str(tmp_path)]) == 0
+    assert table2_main(table2, ["--figure-only", "--results", str(tmp_path)]) == 0
     drawn = (tmp_path / "table2.svg").read_text(encoding="utf-8")
     wanted = [*table2.FINDERS, *table2.MECHANISMS, *table2.TESTERS, "never"]
     assert [word for word in wanted if f">{word}<" not in drawn] == []
-    assert table2.main(["--figure-only", "--results", str(tmp_path)]) == 0
+    assert table2_main(table2, ["--figure-only", "--results", str(tmp_path)]) == 0
     assert (tmp_path / "table2.svg").read_text(encoding="utf-8") == drawn
 
 
@@ -269,15 +184,3 @@ def test_the_documentation_gets_the_papers_trials_and_ours(
         "| NonDPLaplace2 | gp | 8.3 | 9.5 | 12.3 | 2.5 | 7.0 | 7.0 | 7.0 | 7.0 | 7.0 |"
     )
     assert rows[7].startswith("| NonDPLaplace2 | auto | - | - | - | - | 7.0 |")
-
-
-def test_a_table_without_a_csv_of_a_benchmark_is_an_experiments(
-    scripts: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script = importlib.import_module("fill_tables")
-    experiments, benchmarks = tmp_path / "experiments", tmp_path / "benchmarks"
-    experiments.mkdir()
-    (experiments / "speed.csv").write_text("draws,ratio,peak_mib\n1000,2,3\n", encoding="utf-8")
-    monkeypatch.setattr(script, "EXPERIMENTS", experiments)
-    filled = script.filled("<!-- table: speed -->\n<!-- end -->", benchmarks)
-    assert "| 1,000 | 2.0 | 3 MiB |" in filled
