@@ -523,8 +523,8 @@ def test_a_mechanism_is_shown_with_the_way_to_audit_it(fake: FakeAudit, name: st
 
 
 def test_an_unknown_mechanism_is_refused_with_a_hint() -> None:
-    assert error_line(run("mechanisms", "geometri")) == (
-        "no mechanism 'geometri'. Did you mean Geometric?"
+    assert error_line(run("mechanisms", "staircas")) == (
+        "no mechanism 'staircas'. Did you mean Staircase?"
     )
     assert error_line(run("mechanisms", "zzz")) == "no mechanism 'zzz'. See: dpaudit mechanisms"
 

@@ -1,23 +1,26 @@
 """Counts, sums and means with one noise draw from their exact distribution."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
-from exact import DRAWS, assert_counts, assert_distributed, draw
+from exact import assert_distributed, draw
 from scipy import stats
 
+from dpaudit.mechanism import InvalidMechanism
 from dpaudit.mechanisms import (
     ClippedSum,
     GaussianCount,
-    Geometric,
     LaplaceCount,
     NonDPGaussian1,
     NonDPLaplace1,
 )
-from dpaudit.mechanisms.additive import gaussian_delta
+from dpaudit.mechanisms.additive import (
+    ENTRIES,
+    ClassicalGaussianCount,
+    ClassicalGaussianCountTooLoose,
+    gaussian_delta,
+)
 
 mpmath: Any = pytest.importorskip("mpmath")
 
@@ -31,6 +34,8 @@ mpmath: Any = pytest.importorskip("mpmath")
         (ClippedSum(2.0, bound=3.0), [5.0, -0.5], stats.laplace(2.5, 1.5)),
         (ClippedSum(2.0), [], stats.laplace(0, 0.5)),
         (GaussianCount(1.0, 1e-5), [0.3] * 4, stats.norm(4, 3.730631634816464)),
+        (ClassicalGaussianCount(0.9, 1e-5), [0.3] * 4, stats.norm(4, 5.383116958450432)),
+        (ClassicalGaussianCountTooLoose(8.0, 0.05), [0.3], stats.norm(1, 0.3171585279868416)),
         (NonDPLaplace1(0.5), [0.0, 1.0, 1.0, 1.0], stats.laplace(0.75, 1)),
         (NonDPLaplace1(1.0), [], stats.laplace(0, 2e12)),
         (NonDPGaussian1(0.5), [0.0, 1.0, 1.0, 1.0], stats.norm(0.75, 1)),
@@ -39,20 +44,6 @@ mpmath: Any = pytest.importorskip("mpmath")
 )
 def test_noise_on_a_number(mechanism: Callable[..., Any], data: list[float], exact: Any) -> None:
     assert_distributed(draw(mechanism, data), exact.cdf)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_geometric_noise(epsilon: float) -> None:
-    outputs = draw(Geometric(epsilon), [0.0] * 3)
-    assert outputs.dtype.kind == "i"
-    base = math.exp(-epsilon)
-    values = np.arange(-5, 6)
-    inside = (1 - base) / (1 + base) * base ** np.abs(values)
-    observed = np.array([np.count_nonzero(outputs - 3 == value) for value in values])
-    assert_counts(
-        np.append(observed, DRAWS - observed.sum()), np.append(inside, 1 - math.fsum(inside))
-    )
-    assert inside[5] / inside[6] == pytest.approx(math.exp(epsilon))
 
 
 def exact_gaussian_delta(epsilon: float, sigma: float) -> Any:
@@ -68,3 +59,51 @@ def test_the_gaussian_sits_exactly_on_its_claim(epsilon: float, delta: float) ->
     sigma = GaussianCount(epsilon, delta).sigma
     assert float(exact_gaussian_delta(epsilon, sigma)) == pytest.approx(delta, rel=1e-9)
     assert gaussian_delta(epsilon, sigma) <= delta < gaussian_delta(epsilon, sigma * (1 - 1e-12))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 0.999])
+@pytest.mark.parametrize("delta", [1e-10, 1e-5, 0.01, 0.5])
+def test_the_classical_gaussian_keeps_its_claim_below_epsilon_1(
+    epsilon: float, delta: float
+) -> None:
+    sigma = ClassicalGaussianCount(epsilon, delta).sigma
+    assert exact_gaussian_delta(epsilon, sigma) < delta
+    assert sigma > GaussianCount(epsilon, delta).sigma
+
+
+@pytest.mark.parametrize("delta", [1e-5, 0.01, 0.5])
+def test_the_classical_gaussian_breaks_every_delta_at_a_large_epsilon(delta: float) -> None:
+    sigma = ClassicalGaussianCountTooLoose(100.0, delta).sigma
+    assert exact_gaussian_delta(100.0, sigma) > delta
+    assert sigma < GaussianCount(100.0, delta).sigma
+
+
+@pytest.mark.parametrize(
+    ("name", "delta_at_the_claim"),
+    [("ClassicalGaussianCount", 3.525e-8), ("ClassicalGaussianCountTooLoose", 0.724436)],
+)
+def test_the_classical_entries_know_their_least_epsilon(
+    name: str, delta_at_the_claim: float
+) -> None:
+    entry = next(entry for entry in ENTRIES if entry.name == name)
+    mechanism: Any = entry.factory()
+    at_the_claim = exact_gaussian_delta(entry.claim.epsilon, mechanism.sigma)
+    assert float(at_the_claim) == pytest.approx(delta_at_the_claim, rel=1e-4)
+    assert entry.keeps_claim == (at_the_claim <= mechanism.delta)
+    at_the_least = exact_gaussian_delta(entry.true_epsilon or 0.0, mechanism.sigma)
+    assert float(at_the_least) == pytest.approx(mechanism.delta, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ClassicalGaussianCount(1.0), "epsilon below 1.* got 1.0. GaussianCount takes any"),
+        (lambda: ClassicalGaussianCount(0.0), "positive epsilon, got 0.0"),
+        (lambda: ClassicalGaussianCount(delta=0.0), "positive delta, got 0.0"),
+        (lambda: ClassicalGaussianCountTooLoose(-1.0), "positive epsilon, got -1.0"),
+        (lambda: ClassicalGaussianCountTooLoose(delta=1.0), "delta below 1, got 1.0"),
+    ],
+)
+def test_wrong_parameters_are_refused(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InvalidMechanism, match=message):
+        make()

@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from dpaudit.mechanisms import ZooEntry
 
 WIDEST = 120  # of the table, in a wide terminal
+WIDE = 110  # from here on there is room for the bugs
 
 
 @click.command("mechanisms", short_help="List the honest and broken mechanisms to try it on.")
 @click.argument("name", required=False)
 def mechanisms_command(name: str | None) -> None:
     """List the zoo of honest and broken mechanisms, or show the one called NAME in full."""
-    from dpaudit.mechanisms import ZOO
+    from dpaudit.mechanisms import ROOMS, ZOO
 
     if name is None:
-        _table(list(ZOO.values()))
+        _table([room.ENTRIES for room in ROOMS])
         return
     by_lower = {known.lower(): entry for known, entry in ZOO.items()}
     if name.lower() not in by_lower:
@@ -36,27 +37,30 @@ def mechanisms_command(name: str | None) -> None:
     _one(by_lower[name.lower()])
 
 
-def _table(entries: list[ZooEntry]) -> None:
+def _table(rooms: list[tuple[ZooEntry, ...]]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), width=min(console.width, WIDEST)
-    )
+    wide = console.width >= WIDE
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
+    table.width = min(console.width, WIDEST) if wide else None
     table.add_column("name", no_wrap=True)
     table.add_column("claim", no_wrap=True)
     table.add_column("keeps\nit")
-    table.add_column("true\nepsilon", justify="right")
-    table.add_column("bug")
-    for entry in entries:
-        keeps, epsilon = _truth(entry)
-        verdict = Text(keeps, style="" if entry.keeps_claim else "bold red")
-        table.add_row(entry.name, str(entry.claim), verdict, epsilon, entry.bug)
+    table.add_column("true\nepsilon", justify="right", no_wrap=True)
+    if wide:
+        table.add_column("bug")
+    for entries in rooms:
+        for entry in entries:
+            keeps, epsilon = _truth(entry)
+            verdict = Text(keeps, style="" if entry.keeps_claim else "bold red")
+            cells = (entry.name, str(entry.claim), verdict, epsilon)
+            table.add_row(*cells, *([entry.bug] if wide else []), end_section=entry is entries[-1])
     console.print(table)
-    console.print("One in full, and how to audit it: dpaudit mechanisms NAME")
+    console.print("One in full, with its bug and how to audit it: dpaudit mechanisms NAME")
 
 
 def _one(entry: ZooEntry) -> None:
@@ -80,7 +84,7 @@ def _one(entry: ZooEntry) -> None:
 def _truth(entry: ZooEntry) -> tuple[str, str]:
     """Whether it keeps its claim, and the epsilon that does hold."""
     epsilon = entry.true_epsilon
-    shown = "unknown" if epsilon is None else f"{epsilon:.12g}"
+    shown = "unknown" if epsilon is None else f"{epsilon:.5g}"
     return "yes" if entry.keeps_claim else "no", shown
 
 
@@ -92,8 +96,11 @@ def _command(entry: ZooEntry) -> str:
             f'  entry = dpaudit.mechanisms.ZOO["{entry.name}"]\n'
             "  dpaudit.audit(entry.factory(), entry.claim, entry.neighbours())"
         )
-    start = f"  dpaudit audit dpaudit.mechanisms:{entry.name} --claim {_claim(entry.claim)}"
-    return " \\\n    ".join([start, *options])
+    start, claim = f"  dpaudit audit dpaudit.mechanisms:{entry.name}", _claim(entry.claim)
+    lines = [f"{start} --claim {claim}"]
+    if len(lines[0]) > WIDTH - 2:
+        lines = [start, f"--claim {claim}"]
+    return " \\\n    ".join([*lines, *options])
 
 
 def _options(entry: ZooEntry) -> tuple[str, str] | None:
@@ -132,4 +139,4 @@ def _claim(claim: PureDP | ApproxDP | RenyiDP) -> str:
     """The claim as the option `--claim` reads it."""
     fields = claim.to_json().items()
     named = [(name.replace("epsilon", "eps"), value) for name, value in fields if name != "kind"]
-    return ",".join(f"{name}={value:.12g}" for name, value in named)
+    return ",".join(f"{name}={str(value).removesuffix('.0')}" for name, value in named)

@@ -13,42 +13,153 @@ ClippedSum(epsilon=1.0, bound=1.0)
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from dpaudit.mechanisms import additive, mean, randomized_response, sparse_vector
-from dpaudit.mechanisms.additive import ClippedSum, GaussianCount, Geometric, LaplaceCount
+from dpaudit.mechanisms import (
+    additive,
+    discrete,
+    exponential,
+    gradient_descent,
+    histograms,
+    local,
+    mean,
+    noisy_max,
+    rappor,
+    slips,
+    snapping,
+    sparse_vector,
+    staircase,
+    sums,
+)
+from dpaudit.mechanisms.additive import (
+    ClassicalGaussianCount,
+    ClassicalGaussianCountTooLoose,
+    ClippedSum,
+    GaussianCount,
+    LaplaceCount,
+)
+from dpaudit.mechanisms.discrete import (
+    Geometric,
+    RoundedGeometric,
+    RoundedGeometricNaturalLog,
+    TruncatedGeometric,
+)
 from dpaudit.mechanisms.entry import ZooEntry
+from dpaudit.mechanisms.exponential import (
+    ExponentialMechanism,
+    PrivateMedian,
+    PrivateMedianHalfNoise,
+)
+from dpaudit.mechanisms.gradient_descent import GradientDescent, ScaledGD
+from dpaudit.mechanisms.histograms import (
+    HistogramThresholdBeforeNoise,
+    NoisyHistogram,
+    NoisyHistogramScaleEpsilon,
+    ThresholdedHistogram,
+    ThresholdedHistogramNoDelta,
+)
+from dpaudit.mechanisms.local import (
+    KaryRandomizedResponse,
+    OptimisedUnaryEncoding,
+    RandomizedResponse,
+    SymmetricUnaryEncoding,
+    UnaryEncodingWholeEpsilon,
+)
 from dpaudit.mechanisms.mean import (
+    ClippedMeanExactCount,
+    DPGaussian,
     DPLaplace,
     NonDPGaussian1,
     NonDPGaussian2,
     NonDPLaplace1,
     NonDPLaplace2,
 )
-from dpaudit.mechanisms.randomized_response import RandomizedResponse
-from dpaudit.mechanisms.sparse_vector import SVT1, SVT3, SVT4, SVT5, SVT6
+from dpaudit.mechanisms.noisy_max import (
+    NoisyMaxExponential,
+    NoisyMaxLaplace,
+    NoisyMaxValueExponential,
+    NoisyMaxValueLaplace,
+)
+from dpaudit.mechanisms.rappor import OneTimeRappor, Rappor, RapporOneHashClaim
+from dpaudit.mechanisms.slips import FixedSeed, RaisesOnEmpty, RareLeak
+from dpaudit.mechanisms.snapping import Snapping
+from dpaudit.mechanisms.sparse_vector import SVT1, SVT2, SVT3, SVT4, SVT5, SVT6, NumericalSVT
+from dpaudit.mechanisms.staircase import Staircase
+from dpaudit.mechanisms.sums import ForgottenBudget, LaplaceParallel, PrefixSum
 
 __all__ = [
     "SVT1",
+    "SVT2",
     "SVT3",
     "SVT4",
     "SVT5",
     "SVT6",
     "ZOO",
+    "ClassicalGaussianCount",
+    "ClassicalGaussianCountTooLoose",
+    "ClippedMeanExactCount",
     "ClippedSum",
+    "DPGaussian",
     "DPLaplace",
+    "ExponentialMechanism",
+    "FixedSeed",
+    "ForgottenBudget",
     "GaussianCount",
     "Geometric",
+    "GradientDescent",
+    "HistogramThresholdBeforeNoise",
+    "KaryRandomizedResponse",
     "LaplaceCount",
+    "LaplaceParallel",
+    "NoisyHistogram",
+    "NoisyHistogramScaleEpsilon",
+    "NoisyMaxExponential",
+    "NoisyMaxLaplace",
+    "NoisyMaxValueExponential",
+    "NoisyMaxValueLaplace",
     "NonDPGaussian1",
     "NonDPGaussian2",
     "NonDPLaplace1",
     "NonDPLaplace2",
+    "NumericalSVT",
+    "OneTimeRappor",
+    "OptimisedUnaryEncoding",
+    "PrefixSum",
+    "PrivateMedian",
+    "PrivateMedianHalfNoise",
+    "RaisesOnEmpty",
     "RandomizedResponse",
+    "Rappor",
+    "RapporOneHashClaim",
+    "RareLeak",
+    "RoundedGeometric",
+    "RoundedGeometricNaturalLog",
+    "ScaledGD",
+    "Snapping",
+    "Staircase",
+    "SymmetricUnaryEncoding",
+    "ThresholdedHistogram",
+    "ThresholdedHistogramNoDelta",
+    "TruncatedGeometric",
+    "UnaryEncodingWholeEpsilon",
     "ZooEntry",
 ]
 
-
-_ROOMS = (additive, randomized_response, mean, sparse_vector)
+ROOMS = (
+    additive,
+    discrete,
+    staircase,
+    snapping,
+    local,
+    rappor,
+    mean,
+    sums,
+    histograms,
+    exponential,
+    noisy_max,
+    sparse_vector,
+    gradient_descent,
+    slips,
+)
 
 ZOO: Mapping[str, ZooEntry] = MappingProxyType(
-    {entry.name: entry for room in _ROOMS for entry in room.ENTRIES}
+    {entry.name: entry for room in ROOMS for entry in room.ENTRIES}
 )

@@ -20,10 +20,10 @@ TEN_ANSWERS = partial(query_answers, 10)
 class ZooEntry:
     """A mechanism of the zoo, what it claims and what is true.
 
-    `true_epsilon` is the least epsilon that holds for all neighbours in the claim's own terms (at
-    its delta, or at its order), with data of any length; infinite if none does, None if it is not
-    known in closed form. `pair` shows
-    the bug, or is a hard one for a mechanism that has none; it is one of `neighbours()`.
+    `true_epsilon` is the least epsilon that holds in the claim's own terms (at its delta, or at its
+    order) for the pairs of `neighbours()`, and where the source bounds neither the length nor the
+    range of data, for all; infinite if none holds, None if it is not known in closed form. `pair`
+    shows the bug, or is a hard one for a mechanism that has none; it is one of `neighbours()`.
     """
 
     name: str

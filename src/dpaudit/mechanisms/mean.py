@@ -1,6 +1,7 @@
-"""Means with Laplace or Gaussian noise: one that keeps its claim, four that do not.
+"""Means with Laplace or Gaussian noise: two that keep their claim, five that do not.
 
-They are those of DP-Auditorium (Kong, Medina, Ribero and Syed 2023), "Evaluated mechanisms".
+They are those of DP-Auditorium (Kong, Medina, Ribero and Syed 2023), "Evaluated mechanisms", with
+`DPGaussian` beside its `DPLaplace`; and `ClippedMeanExactCount`, a common slip.
 
 Records lie in [0, 1] and a neighbour has one record more or less. With `n` records, the noisy count
 is `max(1e-12, n + 2/epsilon * noise)` and noise on the mean has the scale `2/(n epsilon)`, with the
@@ -46,6 +47,32 @@ class DPLaplace:
         scale = 2 / self.epsilon
         count = np.maximum(LEAST_COUNT, len(data) + scale * rng.laplace(size=size))
         return float(np.sum(data)) / count + scale / count * rng.laplace(size=size)
+
+
+@dataclass(frozen=True, slots=True)
+class DPGaussian:
+    """`DPLaplace` with Gaussian noise, on the count and on the sum.
+
+    The output is made of a noisy count and a noisy sum, each of which moves by at most 1 under
+    noise of standard deviation `2/epsilon`. Together they are `mu`-Gaussian DP with
+    `mu = epsilon / sqrt(2)` (Dong, Roth and Su 2022, corollary 3.3), so the mechanism is
+    `(epsilon, delta)`-DP with `delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)`:
+    0.0396 at epsilon = 1. The output is only their quotient, which tells less.
+
+    >>> DPGaussian(1.0)([0.0, 1.0], 5, np.random.default_rng(0)).shape
+    (5,)
+    """
+
+    epsilon: float = 1.0
+    name: ClassVar[str] = "DPGaussian"
+
+    def __post_init__(self) -> None:
+        require_positive(self.name, epsilon=self.epsilon)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
+        scale = 2 / self.epsilon
+        count = np.maximum(LEAST_COUNT, len(data) + scale * rng.normal(size=size))
+        return float(np.sum(data)) / count + scale / count * rng.normal(size=size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +153,28 @@ class NonDPGaussian2:
         return mean(data) + scale / count * rng.normal(size=size)
 
 
+@dataclass(frozen=True, slots=True)
+class ClippedMeanExactCount:
+    """The mean of records clipped to [0, 1], with Laplace noise of scale `1/(n epsilon)`.
+
+    Right for replacing one of `n` records, where `n` is public: the mean moves by at most `1/n`.
+    Where a record is added or removed, the scale of the noise tells `n`, and no epsilon holds.
+
+    >>> ClippedMeanExactCount(1.0)([-3.0, 9.0], 5, np.random.default_rng(0)).shape
+    (5,)
+    """
+
+    epsilon: float = 1.0
+    name: ClassVar[str] = "ClippedMeanExactCount"
+
+    def __post_init__(self) -> None:
+        require_positive(self.name, epsilon=self.epsilon)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
+        clipped = np.clip(np.asarray(data, dtype=np.float64), 0, 1)
+        return mean(clipped) + rng.laplace(scale=1 / (count_of(data) * self.epsilon), size=size)
+
+
 def count_of(data: Any) -> float:
     """Give the number of records, never below 1e-12."""
     return max(LEAST_COUNT, float(len(data)))
@@ -149,6 +198,17 @@ ENTRIES = (
         bug="",
         source=DP_AUDITORIUM,
         pair=_MEAN_PAIR,
+        neighbours=SIX_RECORDS,
+    ),
+    ZooEntry(
+        name="DPGaussian",
+        factory=DPGaussian,
+        claim=ApproxDP(1.0, 0.04),  # 0.0396 for the noisy count and the noisy sum, rounded up
+        keeps_claim=True,
+        true_epsilon=None,  # the quotient tells less than count and sum, which reach 0.997
+        bug="",
+        source=f"{DP_AUDITORIUM}, DPLaplace with Gaussian noise",
+        pair=pair_of([0, 0, 0, 1], [0, 0, 0]),  # its delta is 0.0389
         neighbours=SIX_RECORDS,
     ),
     ZooEntry(
@@ -193,6 +253,18 @@ ENTRIES = (
         true_epsilon=None,
         bug="The noise knows only a noisy count, but the mean is divided by the true one.",
         source=DP_AUDITORIUM,
+        pair=_MEAN_PAIR,
+        neighbours=_ONE_TO_SIX_RECORDS,
+    ),
+    ZooEntry(
+        name="ClippedMeanExactCount",
+        factory=ClippedMeanExactCount,
+        claim=PureDP(1.0),
+        keeps_claim=False,
+        true_epsilon=math.inf,
+        bug="The noise is for a replaced record, with the number of records taken for public; "
+        "adding a record changes its scale.",
+        source="a common slip: the sensitivity of replacing a record, used for adding one",
         pair=_MEAN_PAIR,
         neighbours=_ONE_TO_SIX_RECORDS,
     ),

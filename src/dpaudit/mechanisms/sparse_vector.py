@@ -1,10 +1,10 @@
-"""The sparse vector technique and four published mistakes.
+"""The sparse vector technique, three times right and with four published mistakes.
 
 Data are the answers of queries, each of which moves by at most `sensitivity` between neighbours.
 Every answer is compared with a threshold, both with noise; only "above" should cost privacy. The
 numbers are those of Lyu, Su and Li (2017), "Understanding the sparse vector technique for
-differential privacy", algorithms 1 and 3 to 6. One row per draw, one column per query: 1 above,
-0 below, -1 not answered any more.
+differential privacy": algorithms 1 to 6, and `NumericalSVT` is algorithm 7. One row per draw, one
+column per query: 1 above, 0 below, -1 not answered any more.
 """
 
 import math
@@ -49,6 +49,38 @@ class SVT1:
 
 
 @dataclass(frozen=True, slots=True)
+class SVT2:
+    """Algorithm 2 (Dwork and Roth 2014), correct: the threshold gets new noise after every above.
+
+    New noise is paid for, so the noise on the threshold grows with the cutoff. The losses of the
+    `cutoff` stretches add up to `epsilon`, and no less. With a cutoff of 1 it is `SVT1`.
+
+    >>> SVT2(1.0)([-99.0, 99.0, 99.0, -99.0], 1, np.random.default_rng(0)).tolist()
+    [[0, 1, 1, -1]]
+    """
+
+    epsilon: float = 1.0
+    threshold: float = 0.5
+    cutoff: int = 2
+    _: KW_ONLY
+    sensitivity: float = 1.0
+    name: ClassVar[str] = "SVT2"
+
+    def __post_init__(self) -> None:
+        check(self.name, self.epsilon, self.sensitivity, self.cutoff)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Codes:
+        bar_scale = self.cutoff * self.sensitivity / (self.epsilon / 2)
+        answers = noisy_answers(data, 2 * bar_scale, size, rng)
+        bar = noisy_bar(self.threshold, bar_scale, size, rng)
+        above = np.empty(answers.shape, dtype=np.bool_)
+        for query in range(answers.shape[1]):
+            above[:, [query]] = passed = answers[:, [query]] >= bar
+            bar = np.where(passed, noisy_bar(self.threshold, bar_scale, size, rng), bar)
+        return stopped(above, self.cutoff)
+
+
+@dataclass(frozen=True, slots=True)
 class SVT3:
     """Algorithm 3 (Roth's 2011 lecture notes): releases the noisy answer that passed the test.
 
@@ -75,10 +107,7 @@ class SVT3:
         bar = noisy_bar(self.threshold, self.sensitivity / threshold_epsilon, size, rng)
         scale = self.cutoff * self.sensitivity / query_epsilon
         answers = noisy_answers(data, scale, size, rng)
-        codes = stopped(answers >= bar, self.cutoff)
-        answers[codes == 0] = -math.inf
-        answers[codes == -1] = math.nan
-        return answers
+        return answers_above(answers, stopped(answers >= bar, self.cutoff))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +191,49 @@ class SVT6:
         return (answers >= bar).astype(np.int8)
 
 
+@dataclass(frozen=True, slots=True)
+class NumericalSVT:
+    """Algorithm 7, correct: an answer above is released, with noise of its own.
+
+    The noise that passed the test is not released (`SVT3` does that). It is `epsilon`-DP, and no
+    better: `epsilon = threshold_epsilon + query_epsilon + answer_epsilon`. Columns as of `SVT3`:
+    the released answer above, -inf below, NaN not answered any more.
+
+    >>> NumericalSVT()([-99.0, 99.0, -99.0], 1, np.random.default_rng(0)).round(-2).tolist()
+    [[-inf, 100.0, nan]]
+    """
+
+    _: KW_ONLY
+    threshold: float = 0.5
+    cutoff: int = 1
+    threshold_epsilon: float = 0.25
+    query_epsilon: float = 0.25
+    answer_epsilon: float = 0.5
+    sensitivity: float = 1.0
+    name: ClassVar[str] = "NumericalSVT"
+
+    def __post_init__(self) -> None:
+        require_positive(
+            self.name,
+            threshold_epsilon=self.threshold_epsilon,
+            query_epsilon=self.query_epsilon,
+            answer_epsilon=self.answer_epsilon,
+        )
+        check(self.name, self.epsilon, self.sensitivity, self.cutoff)
+
+    @property
+    def epsilon(self) -> float:
+        """What it costs in all."""
+        return self.threshold_epsilon + self.query_epsilon + self.answer_epsilon
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        moved = self.cutoff * self.sensitivity
+        bar = noisy_bar(self.threshold, self.sensitivity / self.threshold_epsilon, size, rng)
+        above = noisy_answers(data, 2 * moved / self.query_epsilon, size, rng) >= bar
+        released = noisy_answers(data, moved / self.answer_epsilon, size, rng)
+        return answers_above(released, stopped(above, self.cutoff))
+
+
 def check(name: str, epsilon: float, sensitivity: float, cutoff: int = 1) -> None:
     """Refuse parameters with which no query could be answered."""
     require_positive(name, epsilon=epsilon, sensitivity=sensitivity)
@@ -194,6 +266,15 @@ def stopped(above: npt.NDArray[np.bool_], cutoff: int) -> Codes:
     return np.where(before >= cutoff, -1, above).astype(np.int8)
 
 
+def answers_above(answers: npt.NDArray[np.float64], codes: Codes) -> npt.NDArray[np.float64]:
+    """Give the answers that are above, -inf for those below and NaN for those not given.
+
+    >>> answers_above(np.array([[2.0, 3.0, 4.0]]), np.array([[0, 1, -1]], np.int8)).tolist()
+    [[-inf, 3.0, nan]]
+    """
+    return np.where(codes == 1, answers, np.where(codes == 0, -math.inf, math.nan))
+
+
 _SVT = "Lyu, Su and Li 2017, Understanding the sparse vector technique, algorithm"
 _ANSWERS_PAIR = pair_of([1] * 5 + [0] * 5, [0] * 5 + [1] * 5)
 
@@ -207,6 +288,17 @@ ENTRIES = (
         bug="",
         source=f"{_SVT} 1",
         pair=_ANSWERS_PAIR,
+        neighbours=TEN_ANSWERS,
+    ),
+    ZooEntry(
+        name="SVT2",
+        factory=SVT2,
+        claim=PureDP(1.0),
+        keeps_claim=True,
+        true_epsilon=1.0,
+        bug="",
+        source=f"{_SVT} 2 (Dwork and Roth 2014)",
+        pair=pair_of([1, 1, 1, 1, 0] * 2, [0, 0, 0, 0, 1] * 2),  # one stretch for each above
         neighbours=TEN_ANSWERS,
     ),
     ZooEntry(
@@ -251,6 +343,17 @@ ENTRIES = (
         true_epsilon=math.inf,
         bug="There is no cutoff: every answered query costs privacy.",
         source=f"{_SVT} 6 (Chen, Xiao, Zhang and Xu 2015)",
+        pair=_ANSWERS_PAIR,
+        neighbours=TEN_ANSWERS,
+    ),
+    ZooEntry(
+        name="NumericalSVT",
+        factory=NumericalSVT,
+        claim=PureDP(1.0),
+        keeps_claim=True,
+        true_epsilon=1.0,
+        bug="",
+        source=f"{_SVT} 7",
         pair=_ANSWERS_PAIR,
         neighbours=TEN_ANSWERS,
     ),
