@@ -392,3 +392,30 @@ def test_guesses_are_finite_whatever_the_outputs(kind: str, side: str) -> None:
         assert np.isfinite(guesses).all()
         assert np.isfinite(ensemble.average(guesses)).all()
         ensemble.score(guesses, np.ones(len(shown)), np.ones(len(shown)))
+
+
+def test_a_rare_value_that_repeats_is_kept_apart_in_the_cells() -> None:
+    rng = np.random.default_rng(3)
+    outputs = rng.laplace(size=70_000)
+    leaks = np.arange(0, 70_000, 7_000)
+    outputs[leaks] = 0.25  # ten times in seventy thousand
+    labels = rng.random(70_000) < 0.5
+    labels[leaks] = True
+    sample = past(numbers(outputs), labels)
+    (row,) = np.flatnonzero(sample.exact)
+    assert (sample.rows.numbers[row, 0], sample.ones[row], sample.zeros[row]) == (0.25, 10.0, 0.0)
+    (column,) = prepare(sample)
+    assert column.repeated.tolist() == [0.25]
+    expert = Atoms()
+    shown = numbers(np.array([0.25, 0.3, -1.0]))
+    leaked, *others = logits(expert, sample, shown)[0]
+    assert leaked == pytest.approx(math.log(10.5 / 0.5))
+    assert others == [0.0, 0.0]
+
+
+def test_whole_numbers_that_all_repeat_do_not_each_get_an_indicator() -> None:
+    rng = np.random.default_rng(3)
+    outputs = rng.integers(0, 5_000, size=70_000).astype(np.float64)
+    sample = past(numbers(outputs), rng.random(70_000) < 0.5)
+    (column,) = prepare(sample)
+    assert len(column.repeated) == 0

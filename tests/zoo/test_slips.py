@@ -9,8 +9,9 @@ import pytest
 from exact import DRAWS, LUCK, assert_distributed, draw, gauss_legendre
 from scipy import stats
 
+from dpaudit import Verdict, audit
 from dpaudit.mechanism import InvalidMechanism, as_mechanism
-from dpaudit.mechanisms import DPLaplace
+from dpaudit.mechanisms import ZOO, DPLaplace
 from dpaudit.mechanisms.slips import ENTRIES, FixedSeed, RaisesOnEmpty, RareLeak
 
 
@@ -88,3 +89,9 @@ def test_a_mean_of_no_records_raises(data: Any) -> None:
 def test_wrong_parameters_are_refused(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(InvalidMechanism, match=message):
         make()
+
+
+def test_an_audit_finds_noise_that_is_left_out_three_times_in_a_thousand() -> None:
+    entry = ZOO["RareLeak"]
+    found = audit(RareLeak(probability=0.003), entry.claim, [entry.pair], samples=300_000, rng=1)
+    assert found.verdict is Verdict.REFUTED

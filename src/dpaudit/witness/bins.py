@@ -70,8 +70,10 @@ class Bins:
 class Atoms:
     """Outputs as categories: one seen before is judged by how it fell then.
 
-    `part="words"` looks only at where an output has words (missing, NaN, None, text) and which:
-    enough where a mechanism tells more by what it leaves out than by the numbers it gives.
+    Nothing is said of outputs that do not come twice, so that a value which leaks once in a
+    thousand draws is not drowned by the noise of all others. `part="words"` looks only at where an
+    output has words (missing, NaN, None, text) and which: enough where a mechanism tells more by
+    what it leaves out than by the numbers it gives.
     """
 
     count = 1
@@ -84,7 +86,9 @@ class Atoms:
     def fit(self, sample: Sample, view: View) -> Floats:
         """Count the past; the log-odds it gives to the past."""
         self._keys, index = np.unique(self._row_keys(view.table), return_inverse=True)
-        self._odds = _log_odds(*_counts(len(self._keys), index, sample.ones, sample.zeros))
+        told = sample.exact if self._part == "all" else np.ones(len(index), dtype=np.bool_)
+        ones, zeros = sample.ones * told, sample.zeros * told
+        self._odds = _log_odds(*_counts(len(self._keys), index, ones, zeros))
         return self._odds[index][None, :]
 
     def logits(self, view: View) -> Floats:

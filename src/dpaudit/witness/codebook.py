@@ -1,8 +1,8 @@
 """One column in at most a thousand cells, so that a million outputs cost what a thousand do.
 
 A guess that is constant on cells is as good a witness as any other: cells cost resolution, never
-validity. A value that repeats has a cell of its own, and the tails are cut finer than the middle,
-because rare outputs are where much privacy is lost.
+validity. A value that repeats among others that do not has a cell of its own, be it ever so rare,
+and the tails are cut finer than the middle: rare outputs are where much privacy is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dpaudit.outputs import Table
 
 Floats = npt.NDArray[np.float64]
 
-_CELLS = 512  # of the continuous part; twice that with the tails and the repeated values
+_CELLS = 512  # of the continuous part; at most three times that with tails and repeated values
+_REPEATS = 3  # a value seen so many times more often than others is more than a number
 
 
 class Codebook:
@@ -22,7 +23,7 @@ class Codebook:
 
     def __init__(self, table: Table) -> None:
         numbers = _finite(table)
-        self._edges, centres = _cells(np.sort(numbers))
+        self._edges, centres, exact = _cells(np.sort(numbers))
         codes = table.codes()[:, 0]
         self._codes = int(codes.max(initial=-1)) + 1
         # One cell for each word known so far, and one for every word still to come.
@@ -33,6 +34,8 @@ class Codebook:
             )[:, None],
         )
         self._numbers = len(centres)
+        # Which cells hold one value only.
+        self.exact = np.concatenate([exact, np.full(self._codes, True), [False]])
 
     def index(self, table: Table) -> npt.NDArray[np.intp]:
         """The cell of every output: a row of `self.rows`."""
@@ -48,21 +51,32 @@ def _finite(table: Table) -> Floats:
     return numbers if table.atoms is None else numbers[table.atoms[:, 0] < 0]
 
 
-def _cells(ordered: Floats) -> tuple[Floats, Floats]:
-    """Edges of the cells `[edge, next edge)` and a value for each cell."""
+def _cells(ordered: Floats) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Edges of the cells `[edge, next edge)`, a value for each cell, and which hold one value."""
     if len(ordered) == 0:
-        return np.empty(0), np.zeros(1)
+        return np.empty(0), np.zeros(1), np.zeros(1, dtype=np.bool_)
     values, counts = np.unique(ordered, return_counts=True)
     if len(values) <= _CELLS:
-        return values[1:], values
-    often = values[counts >= max(4, len(ordered) // _CELLS)][:_CELLS]
+        return values[1:], values, np.ones(len(values), dtype=np.bool_)
+    often = _often(values, counts)
     edges = np.concatenate([ordered[_cuts(len(ordered))], often, np.nextafter(often, np.inf)])
     edges = np.unique(edges)
     # The value of a cell is its middle member; an empty cell stands for its edge.
-    first = np.searchsorted(ordered, np.concatenate([[-np.inf], edges]), side="left")
+    lower = np.concatenate([[-np.inf], edges])
+    first = np.searchsorted(ordered, lower, side="left")
     last = np.concatenate([first[1:], [len(ordered)]])
     middle = np.minimum((first + last) // 2, len(ordered) - 1)
-    return edges, np.where(last > first, ordered[middle], np.concatenate([ordered[:1], edges]))
+    centres = np.where(last > first, ordered[middle], np.concatenate([ordered[:1], edges]))
+    return edges, centres, np.isin(lower, often)
+
+
+def _often(values: Floats, counts: npt.NDArray[np.intp]) -> Floats:
+    """The values that repeat more than their kind: the most frequent ones, if there are many."""
+    total = int(counts.sum())
+    least = max(_REPEATS, min(total // _CELLS, _REPEATS * total // len(values)))
+    repeated = np.flatnonzero(counts >= least)
+    chosen = repeated[np.argsort(-counts[repeated], kind="stable")[:_CELLS]]
+    return values[np.sort(chosen)]
 
 
 def _cuts(size: int) -> npt.NDArray[np.intp]:

@@ -14,6 +14,7 @@ from dpaudit.outputs import Table
 from dpaudit.witness.sample import Sample
 
 Floats = npt.NDArray[np.float64]
+Chosen = npt.NDArray[np.bool_]
 
 _WORDS = 16  # words and repeated values of a column that get an indicator of their own
 SHARES = (0.12, 0.25, 0.5)  # quantiles of the distance to the median: scales that features use
@@ -86,20 +87,20 @@ class View:
 
 def prepare(sample: Sample) -> tuple[Column, ...]:
     """Describe every column of the past."""
-    weight = sample.ones + sample.zeros
-    return tuple(_column(sample.rows, weight, place) for place in range(sample.rows.columns))
+    weight, exact = sample.ones + sample.zeros, sample.exact
+    return tuple(_column(sample.rows, weight, exact, place) for place in range(sample.rows.columns))
 
 
-def _column(rows: Table, weight: Floats, place: int) -> Column:
+def _column(rows: Table, weight: Floats, exact: Chosen, place: int) -> Column:
     numbers, words = rows.numbers[:, place], np.empty(0, dtype=np.int32)
     if rows.atoms is not None:
         codes = rows.atoms[:, place]
         words = _most_frequent_words(codes, weight)
         finite = codes < 0
-        numbers, weight = numbers[finite], weight[finite]
+        numbers, weight, exact = numbers[finite], weight[finite], exact[finite]
     order = np.argsort(numbers, kind="stable")
     numbers, weight = numbers[order], weight[order]
-    repeated = _repeated(numbers, weight)
+    repeated = _repeated(numbers, weight, exact[order])
     if len(repeated):
         ordinary = ~np.isin(numbers, repeated)
         numbers, weight = numbers[ordinary], weight[ordinary]
@@ -118,11 +119,12 @@ def _most_frequent_words(codes: npt.NDArray[np.int32], weight: Floats) -> npt.ND
     return np.sort(words[counts[words] >= 2]).astype(np.int32)
 
 
-def _repeated(numbers: Floats, weight: Floats) -> Floats:
-    """Values that hold at least a hundredth of the weight and were seen three times or more.
+def _repeated(numbers: Floats, weight: Floats, exact: Chosen) -> Floats:
+    """Values that repeat among others that do not, the most frequent first.
 
-    Cells of a codebook carry weight too, so a value counts as repeated only if it does so among its
-    peers: heavier than eight times the mean row.
+    They were seen three times or more and eight times as often as the mean value, or have a cell of
+    their own in the codebook. However rare, such a value is more than a number: noise that is left
+    out once in a thousand draws shows in nothing else.
     """
     if len(numbers) == 0:
         return np.empty(0)
@@ -132,8 +134,12 @@ def _repeated(numbers: Floats, weight: Floats) -> Floats:
     total = totals.sum()
     if len(values) <= _WORDS and total >= 3 * len(values):
         return np.asarray(values)
-    heavy = totals >= max(3.0, 0.01 * total, 8.0 * total / len(values))
-    return np.asarray(values[heavy][np.argsort(-totals[heavy], kind="stable")[:_WORDS]])
+    alone = totals >= 3.0
+    if exact.all():
+        alone &= totals >= 8.0 * total / len(values)
+    else:
+        alone &= exact[new]
+    return np.asarray(values[alone][np.argsort(-totals[alone], kind="stable")[:_WORDS]])
 
 
 def _quantile(ordered: Floats, below: Floats, shares: Floats) -> Floats:

@@ -59,6 +59,15 @@ class Sample:
         self._settle()
         return np.asarray(self._counts[0])
 
+    @property
+    def exact(self) -> npt.NDArray[np.bool_]:
+        """Which rows stand for one output, and not for a cell of similar ones."""
+        rows = len(self.rows)
+        if self._codebook is None:
+            return np.ones(rows, dtype=np.bool_)
+        cells = self._codebook.exact
+        return np.concatenate([cells, np.zeros(rows - len(cells), dtype=np.bool_)])
+
     def add(self, table: Table, labels: Labels, index: Index | None = None) -> None:
         """Learn one more batch of labelled outputs; `index` is what `compress` gave, if known."""
         self.size += len(table)

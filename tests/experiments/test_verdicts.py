@@ -1,0 +1,61 @@
+"""An audit up to its verdict: by bets and by trials, of a broken and of an honest mechanism."""
+
+import doctest
+import importlib
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpaudit import BettingTester, HistogramTester, PureDP, Trials
+from dpaudit.neighbours import as_finder
+
+
+@pytest.fixture
+def verdicts(scripts: None) -> ModuleType:
+    return importlib.import_module("verdicts")
+
+
+def laplace_count(data: Any, size: int, rng: np.random.Generator) -> Any:
+    return len(data) + rng.laplace(scale=0.25, size=size)  # of epsilon 4
+
+
+def how_it_ended(verdicts: ModuleType, tester: Any, *, epsilon: float, samples: int) -> Any:
+    finder = as_finder([([1.0], [])], np.random.default_rng(0))
+    claim = PureDP(epsilon)
+    return verdicts.ended(
+        laplace_count, claim, finder, tester, alpha=0.05, samples=samples, entropy=4
+    )
+
+
+def test_the_doctests_pass(verdicts: ModuleType) -> None:
+    assert doctest.testmod(verdicts).failed == 0
+    assert doctest.testmod(verdicts).attempted > 0
+
+
+def test_sharpening_goes_on_after_the_same_refutation(verdicts: ModuleType) -> None:
+    stopped = how_it_ended(verdicts, BettingTester(), epsilon=1.0, samples=4_000)
+    sharp = how_it_ended(
+        verdicts, BettingTester(after_refuting="sharpen"), epsilon=1.0, samples=4_000
+    )
+    assert stopped.refuted
+    assert stopped.draws == sharp.draws < 4_000
+    assert 1.0 <= stopped.lower_bound < sharp.lower_bound <= 4.0
+
+
+def test_a_batch_tester_gets_all_draws_in_one_trial(verdicts: ModuleType) -> None:
+    found = how_it_ended(verdicts, Trials(HistogramTester()), epsilon=1.0, samples=4_000)
+    assert (found.refuted, found.pairs, found.draws) == (True, 1, 4_000)
+    assert 1.0 < found.lower_bound <= 4.0
+
+
+@pytest.mark.parametrize(
+    "tester", [BettingTester(), Trials(HistogramTester())], ids=["bets", "trials"]
+)
+def test_a_claim_that_holds_is_not_refuted_and_takes_all_draws(
+    verdicts: ModuleType, tester: Any
+) -> None:
+    found = how_it_ended(verdicts, tester, epsilon=4.0, samples=4_000)
+    assert (found.refuted, found.pairs, found.draws) == (False, 1, 4_000)
+    assert 0.0 <= found.lower_bound <= 4.0
