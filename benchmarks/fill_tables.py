@@ -146,6 +146,132 @@ def table2(lines: list[Line]) -> list[list[str]]:
     return [["mechanism", "finder", *heads], *rows]
 
 
+def table1(lines: list[Line]) -> list[list[str]]:
+    """Detections of ten by size, the paper's and ours, and what can be asked of each tester."""
+    cells: dict[tuple[str, str, str], list[Line]] = {}
+    for line in lines:
+        cells.setdefault((line["mechanism"], line["epsilon"], line["tester"]), []).append(line)
+    testers = list(dict.fromkeys(tester for *_, tester in cells if tester != "betting"))
+
+    def detected(own: list[Line]) -> str:
+        paper, ours = (
+            " ".join(line[key] or "-" for line in own) for key in ("paper_detected", "detected")
+        )
+        return f"{paper} → {ours}, {own[-1]['state']}"
+
+    def bets(line: Line) -> str:
+        after = f" after {float(line['mean_draws']):,.0f}" if line["mean_draws"] else ""
+        return f"{line['detected']}{after}, {line['state']}"
+
+    rows = []
+    for mechanism, epsilon in dict.fromkeys((line["mechanism"], line["epsilon"]) for line in lines):
+        (line,) = cells[mechanism, epsilon, "betting"]
+        rows.append(
+            [
+                mechanism,
+                line["claim"],
+                f"{float(line['excess']):.2g}",
+                "-" if line["floor"] == "inf" else f"{float(line['floor']):,.0f}",
+                bets(line),
+                *(detected(cells[mechanism, epsilon, each]) for each in testers),
+            ]
+        )
+    heads = ["mechanism", "claim", "excess", "floor", "betting: ours"]
+    return [[*heads, *(f"{each}: paper → ours" for each in testers)], *rows]
+
+
+def false_positives(lines: list[Line]) -> list[list[str]]:
+    """Accusations of the honest by tester; the last row has all of them and what alpha promises."""
+    testers = list(dict.fromkeys(line["tester"] for line in lines))
+    cells = {(line["mechanism"], line["tester"]): line for line in lines}
+    rows = [
+        [
+            mechanism,
+            cells[mechanism, testers[0]]["claim"],
+            *(
+                f"{cells[mechanism, each]['refuted']} of {cells[mechanism, each]['runs']}"
+                for each in testers
+            ),
+        ]
+        for mechanism in dict.fromkeys(line["mechanism"] for line in lines)
+    ]
+
+    def total(key: str, tester: str) -> float:
+        return sum(float(line[key]) for line in lines if line["tester"] == tester)
+
+    last = [f"{total('refuted', each):.0f} of {total('runs', each):.0f}" for each in testers]
+    promise = f"all; alpha allows {total('promised', testers[0]):g} on average"
+    return [["mechanism", "claim", *testers], *rows, [promise, "", *last]]
+
+
+def running_time(lines: list[Line]) -> list[list[str]]:
+    """Mean seconds of a trial by tester and size."""
+    sizes = list(dict.fromkeys(int(line["draws_a_side"]) for line in lines))
+    seconds = {
+        (line["tester"], line["device"], int(line["draws_a_side"])): line["mean_seconds"]
+        for line in lines
+    }
+
+    def cell(text: str) -> str:
+        return f"{float(text):.2f} s" if text else "not measured"
+
+    rows = [
+        [tester, device, *(cell(seconds[tester, device, size]) for size in sizes)]
+        for tester, device in dict.fromkeys((line["tester"], line["device"]) for line in lines)
+    ]
+    return [["tester", "device", *(f"{size:,} a side" for size in sizes)], *rows]
+
+
+def sample_size(lines: list[Line]) -> list[list[str]]:
+    """By draws a side: the mean certified epsilon on the fixed pair, the trials of a search."""
+    sizes = sorted({int(line["draws_a_side"]) for line in lines})
+    kinds = list(
+        dict.fromkeys((line["mechanism"], line["finder"], line["tester"]) for line in lines)
+    )
+
+    def cell(line: Line | None) -> str:
+        if line is None:
+            return ""
+        if line["mean_epsilon"]:
+            return f"{float(line['mean_epsilon']):.2f}"
+        return f"{float(line['mean_trials']):.1f}" if int(line["found"]) else "never"
+
+    rows = []
+    for kind in kinds:
+        own = {
+            int(line["draws_a_side"]): line
+            for line in lines
+            if (line["mechanism"], line["finder"], line["tester"]) == kind
+        }
+        exact = next(iter(own.values()))["exact_epsilon"]
+        shown = f"epsilon (exact: {float(exact):.2f})" if exact else "trials"
+        rows.append([*kind, shown, *(cell(own.get(size)) for size in sizes)])
+    return [["mechanism", "pairs", "tester", "shown", *(f"{size:,}" for size in sizes)], *rows]
+
+
+def scaled_gd(lines: list[Line]) -> list[list[str]]:
+    """One line for each scale: the truth, then by tester what was certified and refuted."""
+    cells = {(line["scale"], line["tester"]): line for line in lines}
+    testers = list(dict.fromkeys(line["tester"] for line in lines))
+    rows = []
+    for scale in dict.fromkeys(line["scale"] for line in lines):
+        own = [cells[scale, tester] for tester in testers]
+        draws = own[0]["mean_draws"]
+        rows.append(
+            [
+                f"{float(scale):g}",
+                f"{float(own[0]['true_divergence']):.2f}",
+                *(f"{float(line['mean_bound']):.2f}" for line in own),
+                *(f"{line['refuted']} of {line['audits']}" for line in own),
+                f"{float(draws):,.0f}" if draws else "-",
+                own[0]["paper_refuted"],
+            ]
+        )
+    heads = ["scale", "true divergence", *(f"certified: {tester}" for tester in testers)]
+    heads += [f"refuted: {tester}" for tester in testers]
+    return [[*heads, f"draws: {testers[0]}", "refuted in the paper"], *rows]
+
+
 TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "efficiency": efficiency,
     "validity": validity,
@@ -155,6 +281,12 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "batch_speed": batch_speed,
     "batch_speed_gpu": batch_speed,
     "table2": table2,
+    "running_time": running_time,
+    "running_time_gpu": running_time,
+    "sample_size": sample_size,
+    "scaled_gd": scaled_gd,
+    "table1": table1,
+    "false_positives": false_positives,
 }
 
 

@@ -105,7 +105,7 @@ def test_bets_search_until_they_refute(sample_size: ModuleType) -> None:
 
 
 def test_what_is_not_found_counts_as_fifty_trials(sample_size: ModuleType) -> None:
-    outcome = outcome_of(sample_size, "SVT4 gp hockey-stick", draws=60)
+    outcome = outcome_of(sample_size, "NonDPGaussian1 gp hockey-stick", draws=60)
     assert (outcome.found, outcome.trials) == (False, 50)
 
 

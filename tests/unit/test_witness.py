@@ -406,7 +406,7 @@ def test_a_rare_value_that_repeats_is_kept_apart_in_the_cells() -> None:
     assert (sample.rows.numbers[row, 0], sample.ones[row], sample.zeros[row]) == (0.25, 10.0, 0.0)
     (column,) = prepare(sample)
     assert column.repeated.tolist() == [0.25]
-    expert = Atoms()
+    expert = fitted(Atoms(), sample)
     shown = numbers(np.array([0.25, 0.3, -1.0]))
     leaked, *others = logits(expert, sample, shown)[0]
     assert leaked == pytest.approx(math.log(10.5 / 0.5))
