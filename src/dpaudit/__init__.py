@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.evidence import Evidence as Evidence
     from dpaudit.evidence import Verdict as Verdict
     from dpaudit.evidence import load as load
+    from dpaudit.measuring import EpsilonBound as EpsilonBound
+    from dpaudit.measuring import measure_epsilon as measure_epsilon
     from dpaudit.mechanism import HealthWarning as HealthWarning
     from dpaudit.mechanism import one_at_a_time as one_at_a_time
     from dpaudit.neighbours import add_or_remove_one as add_or_remove_one
@@ -109,11 +111,13 @@ _HOME = {
     "audit": "dpaudit.auditing",
     "compare_samples": "dpaudit.auditing.compare",
     "shrink": "dpaudit.auditing.shrink",
+    "measure_epsilon": "dpaudit.measuring",
     # what comes back
     "Audit": "dpaudit.evidence",
     "Verdict": "dpaudit.evidence",
     "Counterexample": "dpaudit.evidence",
     "Evidence": "dpaudit.evidence",
+    "EpsilonBound": "dpaudit.measuring",
     "load": "dpaudit.evidence",
 }
 

@@ -34,6 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"testers", "finders"}),
     frozenset({"evidence", "testing"}),
     frozenset({"auditing"}),
+    frozenset({"measuring"}),
     frozenset({"report", "store"}),
     frozenset({"mechanisms"}),  # the zoo audits itself, but knows no command line
     frozenset({"__init__", "cli", "__main__"}),

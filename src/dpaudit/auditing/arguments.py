@@ -37,13 +37,18 @@ def check_arguments(claim: Any, alpha: Any, tester: Any) -> None:
     """Refuse what cannot be meant, before anything is drawn."""
     if not isinstance(claim, Claim):
         raise TypeError(f"claim must be a claim such as dpaudit.PureDP(1.0), got {claim!r}.")
-    if not (_is_real(alpha) and 0.0 < alpha < 1.0):
-        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. The default is 1e-6.")
+    check_alpha(alpha)
     if not isinstance(tester, BettingTester | Trials | None) and not is_batch_tester(tester):
         raise TypeError(
             f"tester must be a BettingTester, got {tester!r}. Or give one that tests a batch at a "
             "time: dpaudit.HockeyStickTester(), or any object with lower_bound and threshold."
         )
+
+
+def check_alpha(alpha: Any) -> None:
+    """Refuse what is no probability of an error."""
+    if not (_is_real(alpha) and 0.0 < alpha < 1.0):
+        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. Try 1e-6.")
 
 
 def check_budget(samples: Any, seconds: Any) -> None:

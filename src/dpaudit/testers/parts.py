@@ -75,7 +75,7 @@ class Share:
         learned_rows, held_rows = rng.permutation(np.concatenate(learned)), np.concatenate(held)
         encoder = Encoder()
         known = encoder.encode(_chosen(pool, learned_rows))
-        held_out = _as_known(encoder.encode(_chosen(pool, held_rows)), known)
+        held_out = as_known(encoder.encode(_chosen(pool, held_rows)), known)
         return (
             Labelled(known, learned_rows < draws[0]),
             Labelled(held_out, held_rows < draws[0]),
@@ -111,7 +111,7 @@ def _chosen(pool: Outputs, index: npt.NDArray[np.intp]) -> Outputs:
     return pool[index] if isinstance(pool, np.ndarray) else [pool[i] for i in index.tolist()]
 
 
-def _as_known(table: Table, known: Table) -> Table:
+def as_known(table: Table, known: Table) -> Table:
     """Read a table as if only the columns and words of another were known."""
     table = table.narrow(known.columns)
     if table.atoms is None:

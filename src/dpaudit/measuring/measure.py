@@ -1,0 +1,171 @@
+"""The largest epsilon that can be certified on one pair with a given number of draws.
+
+A tenth of the draws teaches several readers to tell the sides apart, another tenth chooses among
+the best of them, and all others are guessed and counted: one exact bound at the end. Where an audit
+asks whether a claim holds, and may stop at any time, this asks for a number, once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpaudit.auditing.arguments import check_alpha, check_budget, entropy_of
+from dpaudit.measuring.guess import Guess, best_guess, epsilon_of_guesses
+from dpaudit.measuring.learn import candidates
+from dpaudit.mechanism import Mechanism, as_mechanism, draw_labelled
+from dpaudit.outputs import Encoder, Table, stack
+from dpaudit.pair import Pair
+from dpaudit.testers.parts import Labelled, as_known
+
+DEFAULT_SAMPLES = 1_000_000
+FEWEST_SAMPLES = 1_000
+_TO_LEARN, _TO_CHOOSE = 0.12, 0.1  # of the draws
+_MOST_LEARNED, _MOST_CHOSEN = 400_000, 4_000_000
+_FINALISTS = 3
+_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpsilonBound:
+    """A lower bound on epsilon: with probability `1 - alpha` no smaller epsilon holds on the pair.
+
+    Of `guesses` outputs that were judged by a rule fixed beforehand, `right` came from the side
+    that the rule named.
+    """
+
+    mechanism: str
+    pair: Pair
+    epsilon_lower: float
+    alpha: float
+    rule: str
+    right: int
+    guesses: int
+    counted: int
+    samples: int
+    seconds: float
+    rng_seed: int
+
+    def __str__(self) -> str:
+        confidence = f"{100.0 * (1.0 - self.alpha):.6g} % confidence"
+        return (
+            f"{self.mechanism}: epsilon >= {self.epsilon_lower:.4g} with {confidence} "
+            f"({self.right} of {self.guesses} guesses were right; {self.samples} draws)"
+        )
+
+
+def measure_epsilon(
+    mechanism: Callable[..., object] | Mechanism,
+    data: Any,
+    neighbour: Any,
+    *,
+    alpha: float = 0.05,
+    samples: int | None = None,
+    rng: np.random.Generator | int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> EpsilonBound:
+    """Certify the largest epsilon of pure DP that the draws allow, on one pair of datasets.
+
+    The bound is above the true epsilon of the mechanism with probability at most `alpha`. All
+    `samples` (a million if not given) are drawn, on either side as a fair coin says. `progress` is
+    called with the draws made and wanted. The same `rng` gives the same bound.
+
+    >>> import numpy as np, dpaudit
+    >>> def count(data, size, rng):
+    ...     return len(data) + rng.laplace(scale=1.0, size=size)
+    >>> bound = dpaudit.measure_epsilon(count, [0.0], [], samples=50_000, rng=7)
+    >>> bool(0.9 < bound.epsilon_lower < 1.0)
+    True
+    """
+    check_alpha(alpha)
+    check_budget(samples, None)
+    total = DEFAULT_SAMPLES if samples is None else int(samples)
+    if total < FEWEST_SAMPLES:
+        raise ValueError(f"samples must be at least {FEWEST_SAMPLES}, got {samples!r}.")
+    start, entropy = time.perf_counter(), entropy_of(rng)
+    subject = as_mechanism(mechanism)
+    source = _Source(subject, Pair(data, neighbour), entropy, total, progress)
+    guess = _chosen(source, total, float(alpha))
+    right = guesses = counted = 0
+    for table, labels in source.draw(total - source.made):
+        found = guess.count(table, labels)
+        right, guesses, counted = right + found[0], guesses + found[1], counted + len(labels)
+    return EpsilonBound(
+        mechanism=subject.name,
+        pair=source.pair,
+        epsilon_lower=epsilon_of_guesses(right, guesses, float(alpha)),
+        alpha=float(alpha),
+        rule=guess.reader.name,
+        right=right,
+        guesses=guesses,
+        counted=counted,
+        samples=total,
+        seconds=time.perf_counter() - start,
+        rng_seed=entropy,
+    )
+
+
+def _chosen(source: _Source, total: int, alpha: float) -> Guess:
+    """Learn several guesses, and choose one by how it does on draws that nobody has learned."""
+    to_learn = min(int(_TO_LEARN * total), _MOST_LEARNED)
+    to_choose = min(int(_TO_CHOOSE * total), _MOST_CHOSEN)
+    draws = total - to_learn - to_choose
+    seen = source.labelled(to_learn)
+    finalists = candidates(seen, draws=draws, alpha=alpha)[:_FINALISTS]
+    scores: list[list[Any]] = [[] for _ in finalists]
+    labels = []
+    for table, sides in source.draw(to_choose):
+        labels.append(sides)
+        for guess, found in zip(finalists, scores, strict=True):
+            found.append(guess.reader(table))
+    known = np.concatenate(labels)
+    chosen = [
+        best_guess(guess.reader, np.concatenate(found), known, draws=draws, alpha=alpha)
+        for guess, found in zip(finalists, scores, strict=True)
+    ]
+    return max(chosen, key=lambda guess: guess.promise)
+
+
+class _Source:
+    """Labelled draws of one pair as tables, all with the columns and words of the first ones."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        pair: Pair,
+        entropy: int,
+        total: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.pair = pair
+        self.made = 0
+        self._mechanism = mechanism
+        self._entropy = entropy
+        self._total = total
+        self._progress = progress
+        self._encoder = Encoder()
+        self._known: Table | None = None
+
+    def labelled(self, size: int) -> Labelled:
+        """The first draws: their columns and words are those that count."""
+        pieces = list(self.draw(size))
+        tables = [self._encoder.widen(table) for table, _ in pieces]
+        self._known = stack(tables)
+        return Labelled(self._known, np.concatenate([labels for _, labels in pieces]))
+
+    def draw(self, size: int) -> Iterator[tuple[Table, Any]]:
+        """So many draws, piece by piece."""
+        left = size
+        while left > 0:
+            piece = min(_AT_ONCE, left)
+            seed = np.random.SeedSequence(self._entropy, spawn_key=(self.made,))
+            batch = draw_labelled(self._mechanism, self.pair, piece, seed)
+            self.made, left = self.made + piece, left - piece
+            if self._progress is not None:
+                self._progress(self.made, self._total)
+            table = self._encoder.encode(batch.outputs)
+            yield table if self._known is None else as_known(table, self._known), batch.labels

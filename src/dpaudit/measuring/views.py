@@ -1,0 +1,78 @@
+"""Ways to look at outputs: as they are, by the steps from column to column, one column, in sum.
+
+A leak may show in one of them and be hidden from the others: what a running total adds at each step
+is a step, not a total, and which query stopped a mechanism shows in how many were answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from dpaudit.outputs import MINUS_INF, MISSING, NAN, NONE, PLUS_INF, Table
+
+View: TypeAlias = Callable[[Table], Table]
+
+_MOST_COLUMNS = 32  # of outputs that are looked at in more than one way
+
+
+def views(table: Table) -> dict[str, View]:
+    """The ways to look at outputs like these, by name.
+
+    >>> sorted(views(Table(np.zeros((5, 2)), None)))
+    ['column 0', 'column 1', 'steps', 'sums', 'whole']
+    >>> list(views(Table(np.zeros((5, 1)), None)))
+    ['whole']
+    """
+    found: dict[str, View] = {"whole": lambda outputs: outputs}
+    if not 1 < table.columns <= _MOST_COLUMNS:
+        return found
+    if table.atoms is None:
+        found["steps"] = steps
+    found["sums"] = sums
+    return found | {f"column {place}": Single(place) for place in range(table.columns)}
+
+
+def steps(table: Table) -> Table:
+    """The first column, and what each one adds to the one before.
+
+    >>> steps(Table(np.array([[1.0, 3.0, 2.0]]), None)).numbers.tolist()
+    [[1.0, 2.0, -1.0]]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        added = np.diff(table.numbers, axis=1, prepend=0.0)
+    return Table(np.nan_to_num(added), None)
+
+
+def sums(table: Table) -> Table:
+    """How many cells are numbers and how many are words of each kind; total, least and largest.
+
+    >>> sums(Table(np.array([[4.0, 2.0, 0.0]]), np.array([[-1, -1, 1]]))).numbers.tolist()
+    [[2.0, 6.0, 2.0, 4.0, 0.0, 1.0, 0.0, 0.0, 0.0]]
+    """
+    codes = table.codes()
+    is_number = codes < 0
+    numbers = np.where(is_number, table.numbers, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        columns = [
+            is_number.sum(axis=1),
+            numbers.sum(axis=1),
+            np.where(is_number, numbers, np.inf).min(axis=1),
+            np.where(is_number, numbers, -np.inf).max(axis=1),
+        ]
+    kinds = () if table.atoms is None else (MISSING, NAN, PLUS_INF, MINUS_INF, NONE)
+    columns += [(codes == kind).sum(axis=1) for kind in kinds]
+    return Table(np.nan_to_num(np.column_stack(columns).astype(np.float64)), None)
+
+
+class Single:
+    """One column alone."""
+
+    def __init__(self, place: int) -> None:
+        self._place = [place]
+
+    def __call__(self, table: Table) -> Table:
+        atoms = None if table.atoms is None else table.atoms[:, self._place]
+        return Table(table.numbers[:, self._place], atoms)

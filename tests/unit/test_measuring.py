@@ -1,0 +1,147 @@
+"""Measuring epsilon on one pair: valid, close to the truth, the same for the same seed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpaudit
+from dpaudit.measuring.guess import Guess, Reader, best_guess, epsilon_of_guesses
+from dpaudit.measuring.views import steps, sums, views
+from dpaudit.mechanism import Mechanism
+from dpaudit.mechanisms import SVT5, LaplaceCount, PrefixSum, RandomizedResponse
+from dpaudit.outputs import Encoder, Table
+
+
+def test_the_epsilon_of_guesses_is_the_logit_of_an_exact_bound() -> None:
+    for right, guesses, alpha in ((900, 1000, 0.05), (51_000, 100_000, 0.001)):
+        share = stats.beta.ppf(alpha, right, guesses - right + 1)
+        assert epsilon_of_guesses(right, guesses, alpha) == pytest.approx(
+            np.log(share / (1 - share))
+        )
+    assert epsilon_of_guesses(0, 0, 0.05) == 0.0
+    assert epsilon_of_guesses(10, 100, 0.05) == 0.0
+
+
+def test_guesses_that_are_all_right_certify_a_finite_epsilon() -> None:
+    assert 5.0 < epsilon_of_guesses(1_000, 1_000, 0.05) < 7.0
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_a_mechanism_exactly_on_its_epsilon_is_overrated_at_most_in_a_share_alpha(
+    epsilon: float,
+) -> None:
+    runs, alpha = 150, 0.2
+    above = 0
+    for seed in range(runs):
+        found = dpaudit.measure_epsilon(
+            RandomizedResponse(epsilon), [1], [0], alpha=alpha, samples=2_000, rng=seed
+        )
+        above += found.epsilon_lower > epsilon
+    assert stats.binomtest(above, runs, alpha, alternative="greater").pvalue > 1e-4
+    assert above > 0  # and the bound is not slack either
+
+
+def test_most_of_a_laplace_epsilon_is_certified() -> None:
+    found = dpaudit.measure_epsilon(LaplaceCount(1.0), [1.0], [], samples=100_000, rng=3)
+    assert 0.95 < found.epsilon_lower <= 1.0
+    assert found.samples == 100_000
+    assert found.right <= found.guesses <= found.counted < found.samples
+
+
+def test_an_infinite_epsilon_shows_as_a_large_one() -> None:
+    data, neighbour = [2.0] * 5 + [0.0] * 5, [1.0] * 10
+    found = dpaudit.measure_epsilon(SVT5(1.0), data, neighbour, samples=40_000, rng=3)
+    assert found.epsilon_lower > 5.0
+
+
+def test_what_shows_in_the_steps_only_is_found() -> None:
+    found = dpaudit.measure_epsilon(PrefixSum(0.5), [1.0] * 10, [0.0] * 10, samples=60_000, rng=3)
+    assert found.rule.startswith("steps")
+    assert 2.0 < found.epsilon_lower <= 5.0
+
+
+def test_words_that_come_late_are_no_trouble() -> None:
+    def mechanism(data: Any, size: int, rng: np.random.Generator) -> list[str]:
+        common = rng.integers(3, size=size)
+        rare = rng.random(size) < 1e-4
+        return [f"rare {i}" if rare[i] else f"common {common[i]}" for i in range(size)]
+
+    found = dpaudit.measure_epsilon(mechanism, [1], [0], samples=5_000, rng=3)
+    assert found.epsilon_lower < 0.2
+
+
+def test_the_same_seed_gives_the_same_bound_and_progress_is_told() -> None:
+    told: list[tuple[int, int]] = []
+
+    def measure(progress: Callable[[int, int], None] | None) -> tuple[float, int, int]:
+        found = dpaudit.measure_epsilon(
+            LaplaceCount(1.0), [1.0], [], samples=5_000, rng=11, progress=progress
+        )
+        return found.epsilon_lower, found.right, found.guesses
+
+    assert measure(None) == measure(lambda made, wanted: told.append((made, wanted)))
+    assert told[-1] == (5_000, 5_000)
+
+
+def test_a_bound_reads_well() -> None:
+    found = dpaudit.measure_epsilon(RandomizedResponse(1.0), [1], [0], samples=5_000, rng=1)
+    text = str(found)
+    assert text.startswith("RandomizedResponse: epsilon >= 0.")
+    assert "95 % confidence" in text
+    assert f"{found.right} of {found.guesses} guesses were right" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 0.0}, "alpha must be between 0 and 1"),
+        ({"samples": 10}, "samples must be at least 1000, got 10"),
+        ({"samples": 2.5}, "samples must be a whole number"),
+        ({"rng": "seed"}, "rng must be a Generator"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dpaudit.measure_epsilon(LaplaceCount(1.0), [1.0], [], **options)
+
+
+def test_a_guess_abstains_between_its_thresholds() -> None:
+    reader = Reader(
+        name="number", view=lambda table: table, scores=[lambda table: table.numbers[:, 0]]
+    )
+    guess = Guess(reader=reader, above=1.0, below=-1.0, promise=0.0)
+    table = Encoder().encode(np.array([2.0, 3.0, 0.0, -2.0, -3.0]))
+    labels = np.array([True, False, True, False, False])
+    assert guess.count(table, labels) == (3, 4)
+
+
+def test_luck_in_few_outputs_is_not_chosen_over_much_evidence() -> None:
+    rng = np.random.default_rng(5)
+    labels = rng.random(20_000) < 0.5
+    scores = np.where(labels, 0.5, -0.5) + rng.logistic(size=20_000)
+    scores[:6], labels[:6] = 99.0, True  # six outputs of the data on top of all others
+    reader = Reader(name="x", view=lambda table: table, scores=[])
+    guess = best_guess(reader, scores, labels, draws=100_000, alpha=0.05)
+    assert guess.above < 50.0
+    assert guess.below <= guess.above
+
+
+def test_views_of_running_totals_and_of_words() -> None:
+    totals = Table(np.cumsum(np.ones((2, 4)), axis=1), None)
+    assert steps(totals).numbers.tolist() == [[1.0] * 4] * 2
+    mixed = Encoder().encode([[1.0, None, 4.0], [None, None, None]])
+    counts = sums(mixed).numbers
+    assert counts[:, 0].tolist() == [2.0, 0.0]
+    assert counts[:, 1].tolist() == [5.0, 0.0]
+    assert np.isfinite(counts).all()
+    assert "steps" not in views(mixed)
+    assert list(views(Table(np.zeros((1, 99)), None))) == ["whole"]
+
+
+def test_a_mechanism_object_is_taken_too() -> None:
+    wrapped: Mechanism = dpaudit.one_at_a_time(lambda data, rng: data[0] + rng.laplace())
+    found = dpaudit.measure_epsilon(wrapped, [1.0], [0.0], samples=1_000, rng=1)
+    assert 0.0 <= found.epsilon_lower < 1.5
