@@ -45,7 +45,9 @@ def test_a_mechanism_exactly_on_its_epsilon_is_overrated_at_most_in_a_share_alph
 
 
 def test_most_of_a_laplace_epsilon_is_certified() -> None:
-    found = dpaudit.measure_epsilon(LaplaceCount(1.0), [1.0], [], samples=100_000, rng=3)
+    found = dpaudit.measure_epsilon(
+        LaplaceCount(1.0), [1.0], [], alpha=0.001, samples=100_000, rng=3
+    )
     assert 0.95 < found.epsilon_lower <= 1.0
     assert found.samples == 100_000
     assert found.right <= found.guesses <= found.counted < found.samples
@@ -110,7 +112,7 @@ def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) 
 
 def test_a_guess_abstains_between_its_thresholds() -> None:
     reader = Reader(
-        name="number", view=lambda table: table, scores=[lambda table: table.numbers[:, 0]]
+        name="number", view=lambda table: table, score=lambda table: table.numbers[:, 0]
     )
     guess = Guess(reader=reader, above=1.0, below=-1.0, promise=0.0)
     table = Encoder().encode(np.array([2.0, 3.0, 0.0, -2.0, -3.0]))
@@ -123,7 +125,7 @@ def test_luck_in_few_outputs_is_not_chosen_over_much_evidence() -> None:
     labels = rng.random(20_000) < 0.5
     scores = np.where(labels, 0.5, -0.5) + rng.logistic(size=20_000)
     scores[:6], labels[:6] = 99.0, True  # six outputs of the data on top of all others
-    reader = Reader(name="x", view=lambda table: table, scores=[])
+    reader = Reader(name="x", view=lambda table: table, score=lambda table: np.zeros(len(table)))
     guess = best_guess(reader, scores, labels, draws=100_000, alpha=0.05)
     assert guess.above < 50.0
     assert guess.below <= guess.above

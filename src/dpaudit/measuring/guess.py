@@ -10,7 +10,6 @@ training run", count guesses in this way too.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -26,7 +25,15 @@ from dpaudit.testers.event_choice import ranked
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]
 
-_CAUTION = 2.5  # standard errors by which counts are set back: the best of many is partly luck
+_CAUTION = 1.5  # standard errors by which counts are set back: the best of many is partly luck
+_KNOTS = (
+    0.001,
+    0.01,
+    0.1,
+    0.9,
+    0.99,
+    0.999,
+)  # quantiles of the scores between which odds are straight
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -35,12 +42,11 @@ class Reader:
 
     name: str
     view: View
-    scores: Sequence[Score]
+    score: Score
 
     def __call__(self, table: Table) -> Floats:
         """The score of every output."""
-        seen = self.view(table)
-        return np.asarray(sum(score(seen) for score in self.scores) / len(self.scores))
+        return self.score(self.view(table))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -77,9 +83,11 @@ def best_guess(
 ) -> Guess:
     """The two thresholds that promise the largest epsilon on so many fresh draws.
 
-    `scores` are of outputs that the reader has not learned.
+    `scores` are of outputs that the reader has not learned. Counts are smoothed: the rarest outputs
+    are where luck is largest, and the thresholds with the most luck would be chosen.
     """
-    ones, zeros = labels.astype(np.float64), (~labels).astype(np.float64)
+    ones = smoothed(scores, labels)
+    zeros = 1.0 - ones
     high, low = ranked(scores, ones, zeros), ranked(-scores, zeros, ones)
     above, below = np.append(np.inf, high.thresholds), np.append(-np.inf, -low.thresholds)
     right = np.append(0.0, high.hits)[:, None] + np.append(0.0, low.hits)
@@ -93,6 +101,28 @@ def best_guess(
         below=float(below[place[1]]),
         promise=float(promise[place]),
     )
+
+
+def smoothed(scores: Floats, labels: Labels) -> Floats:
+    """The probability of `data` by the score: log-odds that are straight between a few knots.
+
+    >>> scores = np.repeat([0.0, 1.0], 1000)
+    >>> labels = np.arange(2000) % np.where(scores > 0.0, 4, 2) > 0  # one half, three quarters
+    >>> smoothed(scores, labels)[[0, -1]].round(2).tolist()
+    [0.5, 0.75]
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    if labels.all() or not labels.any():
+        return labels.astype(np.float64)
+    centred = scores - np.median(scores)
+    centred = centred / max(float(np.std(centred)), 1e-300)
+    knots = np.unique(np.quantile(centred, _KNOTS))
+    bends = [np.maximum(centred - knot, 0.0) for knot in knots[knots > 0.0]]
+    bends += [np.minimum(centred - knot, 0.0) for knot in knots[knots < 0.0]]
+    columns = np.column_stack([centred, *bends])
+    model = LogisticRegression(C=100.0, max_iter=200).fit(columns, labels)
+    return np.asarray(model.predict_proba(columns)[:, 1], dtype=np.float64)
 
 
 def _promise(right: Floats, wrong: Floats, growth: float, alpha: float) -> Floats:
