@@ -1,0 +1,39 @@
+"""One tester on one pair of datasets: what is claimed, and whether the claim is refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from table2 import ALPHA, TESTERS
+from verdicts import Ended, ended
+
+from dpaudit import BettingTester, Trials
+from dpaudit.claims import Claim
+from dpaudit.neighbours import Pair, pairs
+
+
+def look(
+    mechanism: Callable[..., object],
+    claim: Claim,
+    pair: Pair | tuple[Sequence[float], Sequence[float]],
+    tester: str,
+    *,
+    draws: int,
+    entropy: int,
+) -> Ended:
+    """Test a claim with so many draws of either side; bets end when it is refuted.
+
+    >>> tell = lambda data, size, rng: rng.normal(loc=9.0 * len(data), size=size)
+    >>> from dpaudit import PureDP
+    >>> for name in ("betting", "hockey-stick"):
+    ...     found = look(tell, PureDP(1.0), ([1.0], []), name, draws=500, entropy=1)
+    ...     print(found.refuted, found.draws < 1_000)
+    True True
+    True False
+    """
+    batch, _ = TESTERS[tester]
+    chosen: Any = BettingTester() if batch is None else Trials(batch, count=1)
+    finder = pairs([pair]).search(np.random.default_rng(0))  # a list is not searched by chance
+    return ended(mechanism, claim, finder, chosen, alpha=ALPHA, samples=2 * draws, entropy=entropy)
