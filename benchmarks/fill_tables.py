@@ -132,18 +132,22 @@ def table2(lines: list[Line]) -> list[list[str]]:
     def trials(line: Line, column: str) -> str:
         return f"{float(line[column]):.1f}" if line[column] else "-"
 
+    def draws(line: Line) -> str:
+        return f"{float(line['mean_draws']):,.0f}" if line["mean_draws"] else "never"
+
     rows = [
         [
             mechanism,
             finder,
             *(trials(cells[mechanism, finder, tester], "paper_trials") for tester in theirs),
             *(trials(cells[mechanism, finder, tester], "mean_trials") for tester in ours),
+            draws(cells[mechanism, finder, "betting"]),
         ]
         for mechanism in dict.fromkeys(line["mechanism"] for line in lines)
         for finder in dict.fromkeys(line["finder"] for line in lines)
     ]
     heads = [*(f"paper: {tester}" for tester in theirs), *(f"ours: {tester}" for tester in ours)]
-    return [["mechanism", "finder", *heads], *rows]
+    return [["mechanism", "finder", *heads, "draws: betting"], *rows]
 
 
 def table1(lines: list[Line]) -> list[list[str]]:

@@ -181,6 +181,6 @@ def test_the_documentation_gets_the_papers_trials_and_ours(
     assert head.count("ours: ") == 5
     assert len(rows) == 8 * 4
     assert rows[4] == (
-        "| NonDPLaplace2 | gp | 8.3 | 9.5 | 12.3 | 2.5 | 7.0 | 7.0 | 7.0 | 7.0 | 7.0 |"
+        "| NonDPLaplace2 | gp | 8.3 | 9.5 | 12.3 | 2.5 | 7.0 | 7.0 | 7.0 | 7.0 | 7.0 | 300 |"
     )
     assert rows[7].startswith("| NonDPLaplace2 | auto | - | - | - | - | 7.0 |")
