@@ -7,6 +7,7 @@ VENV := .venv
 LOWEST := .venv-lowest
 BIN := $(VENV)/bin
 TYPED := src tests $(wildcard benchmarks experiments)
+STUDIES := table1 false_positives table2 running_time scaled_gd sample_size peers
 
 # Test workers are the parallelism; a pool of threads inside each only makes them wait for each other.
 PYTEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
@@ -15,10 +16,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test format benchmarks test-lowest clean
+.PHONY: help demo test format benchmarks experiments experiments-quick test-lowest clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.core ## audit honest and broken mechanisms, to see what dpaudit does
 	@$(BIN)/dpaudit demo
@@ -44,6 +45,13 @@ benchmarks: $(VENV)/.core ## measure efficiency, validity, search and speed (hou
 	@$(BIN)/python benchmarks/speed.py
 	@$(BIN)/python benchmarks/batch_validity.py
 	@$(BIN)/python benchmarks/batch_speed.py
+
+experiments: $(VENV)/.core ## make the experiments of the paper and of its peers again (hours)
+	@for study in $(STUDIES); do $(BIN)/python experiments/$$study.py --workers $(WORKERS) || exit 1; done
+	@$(BIN)/python benchmarks/fill_tables.py
+
+experiments-quick: $(VENV)/.core ## a rehearsal of every experiment, in minutes
+	@for study in $(STUDIES); do $(BIN)/python experiments/$$study.py --quick --fresh || exit 1; done
 
 test-lowest: $(LOWEST)/.installed ## the tests, on the oldest dependencies we promise
 	@$(PYTEST_ENV) $(LOWEST)/bin/python -m pytest --quiet -n $(WORKERS)
