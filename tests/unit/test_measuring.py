@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import dpaudit
-from dpaudit.measuring.guess import Guess, Reader, best_guess, epsilon_of_guesses
+from dpaudit.measuring.guess import Guess, Odds, Reader, best_guess, epsilon_of_guesses
 from dpaudit.measuring.views import steps, sums, views
 from dpaudit.mechanism import Mechanism
 from dpaudit.mechanisms import SVT5, LaplaceCount, PrefixSum, RandomizedResponse
@@ -110,11 +110,25 @@ def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) 
         dpaudit.measure_epsilon(LaplaceCount(1.0), [1.0], [], **options)
 
 
-def test_a_guess_abstains_between_its_thresholds() -> None:
-    reader = Reader(
-        name="number", view=lambda table: table, score=lambda table: table.numbers[:, 0]
-    )
-    guess = Guess(reader=reader, above=1.0, below=-1.0, promise=0.0)
+def _reader() -> Reader:
+    return Reader(name="x", view=lambda table: table, score=lambda table: table.numbers[:, 0])
+
+
+def _logistic(size: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Scores whose log-odds are the scores themselves, with their labels."""
+    scores = rng.normal(size=size)
+    return scores, rng.random(size) < 1.0 / (1.0 + np.exp(-scores))
+
+
+def test_odds_are_learned_from_labels() -> None:
+    scores, labels = _logistic(200_000, np.random.default_rng(5))
+    shown = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    assert np.abs(Odds(100.0 * scores, labels)(100.0 * shown) - shown).max() < 0.1
+
+
+def test_a_guess_abstains_where_the_odds_are_low() -> None:
+    odds = Odds(*_logistic(200_000, np.random.default_rng(5)))
+    guess = Guess(reader=_reader(), odds=odds, least=1.0, promise=0.0)
     table = Encoder().encode(np.array([2.0, 3.0, 0.0, -2.0, -3.0]))
     labels = np.array([True, False, True, False, False])
     assert guess.count(table, labels) == (3, 4)
@@ -122,13 +136,12 @@ def test_a_guess_abstains_between_its_thresholds() -> None:
 
 def test_luck_in_few_outputs_is_not_chosen_over_much_evidence() -> None:
     rng = np.random.default_rng(5)
-    labels = rng.random(20_000) < 0.5
-    scores = np.where(labels, 0.5, -0.5) + rng.logistic(size=20_000)
-    scores[:6], labels[:6] = 99.0, True  # six outputs of the data on top of all others
-    reader = Reader(name="x", view=lambda table: table, score=lambda table: np.zeros(len(table)))
-    guess = best_guess(reader, scores, labels, draws=100_000, alpha=0.05)
-    assert guess.above < 50.0
-    assert guess.below <= guess.above
+    scores, labels = _logistic(20_000, rng)
+    scores = np.clip(scores, -1.0, 1.0)
+    scores[:6], labels[:6] = 1.01, True  # six outputs of the data on top of all others
+    guess = best_guess(_reader(), scores, labels, draws=100_000, alpha=0.05)
+    made = np.abs(guess.odds(scores)) > guess.least
+    assert np.count_nonzero(made) > 1_000
 
 
 def test_views_of_running_totals_and_of_words() -> None:

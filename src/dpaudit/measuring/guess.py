@@ -15,6 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from dpaudit.measuring.views import View
 from dpaudit.outputs import Table
@@ -25,15 +26,8 @@ from dpaudit.testers.event_choice import ranked
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]
 
-_CAUTION = 1.5  # standard errors by which counts are set back: the best of many is partly luck
-_KNOTS = (
-    0.001,
-    0.01,
-    0.1,
-    0.9,
-    0.99,
-    0.999,
-)  # quantiles of the scores between which odds are straight
+_CAUTION = 1.0  # standard errors by which counts are set back: the best of many is partly luck
+_KNOTS = (0.001, 0.01, 0.1, 0.9, 0.99, 0.999)  # quantiles of the scores where the odds may bend
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -51,19 +45,54 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Guess:
-    """Guess `data` above one threshold, `neighbour` below the other, and nothing in between."""
+    """Guess the likelier side where the odds are high enough, and nothing elsewhere."""
 
     reader: Reader
-    above: float
-    below: float
+    odds: Odds
+    least: float  # of the log-odds, either way
     promise: float
 
     def count(self, table: Table, labels: Labels) -> tuple[int, int]:
         """How many of the guesses are right, and how many guesses there are."""
-        scores = self.reader(table)
-        data, neighbour = scores > self.above, scores < self.below
-        right = np.count_nonzero(data & labels) + np.count_nonzero(neighbour & ~labels)
-        return int(right), int(np.count_nonzero(data) + np.count_nonzero(neighbour))
+        log_odds = self.odds(self.reader(table))
+        made = np.abs(log_odds) > self.least
+        right = np.count_nonzero(made & ((log_odds > 0.0) == labels))
+        return int(right), int(np.count_nonzero(made))
+
+
+class Odds:
+    """The log-odds of `data` by the score: straight between a few knots, learned from labels.
+
+    Scores of outputs that nobody has learned make over-confident readers modest again. Odds that
+    may bend only at knots have little luck in them, where the share of the labels among the few
+    rarest outputs has much.
+
+    >>> scores = np.repeat([0.0, 1.0], 1000)
+    >>> labels = np.arange(2000) % np.where(scores > 0.0, 4, 2) > 0  # one half, three quarters
+    >>> np.exp(Odds(scores, labels)(np.array([0.0, 1.0]))).round(1).tolist()
+    [1.0, 3.0]
+    """
+
+    def __init__(self, scores: Floats, labels: Labels) -> None:
+        from sklearn.linear_model import LogisticRegression
+
+        self._centre = float(np.median(scores))
+        self._scale = max(float(np.std(scores)), 1e-300)
+        knots = np.unique(np.quantile(self._standard(scores), _KNOTS))
+        self._high, self._low = knots[knots > 0.0], knots[knots < 0.0]
+        self._model = LogisticRegression(C=100.0, max_iter=200).fit(self._bent(scores), labels)
+
+    def __call__(self, scores: Floats) -> Floats:
+        return np.asarray(self._model.decision_function(self._bent(scores)), dtype=np.float64)
+
+    def _standard(self, scores: Floats) -> Floats:
+        return np.asarray((scores - self._centre) / self._scale)
+
+    def _bent(self, scores: Floats) -> Floats:
+        plain = self._standard(scores)
+        high = [np.maximum(plain - knot, 0.0) for knot in self._high]
+        low = [np.minimum(plain - knot, 0.0) for knot in self._low]
+        return np.column_stack([plain, *high, *low])
 
 
 def epsilon_of_guesses(right: int, guesses: int, alpha: float) -> float:
@@ -81,48 +110,22 @@ def epsilon_of_guesses(right: int, guesses: int, alpha: float) -> float:
 def best_guess(
     reader: Reader, scores: Floats, labels: Labels, *, draws: int, alpha: float
 ) -> Guess:
-    """The two thresholds that promise the largest epsilon on so many fresh draws.
+    """The guess that promises the largest epsilon on so many fresh draws.
 
-    `scores` are of outputs that the reader has not learned. Counts are smoothed: the rarest outputs
-    are where luck is largest, and the thresholds with the most luck would be chosen.
+    `scores` are of outputs that the reader has not learned.
     """
-    ones = smoothed(scores, labels)
-    zeros = 1.0 - ones
-    high, low = ranked(scores, ones, zeros), ranked(-scores, zeros, ones)
-    above, below = np.append(np.inf, high.thresholds), np.append(-np.inf, -low.thresholds)
-    right = np.append(0.0, high.hits)[:, None] + np.append(0.0, low.hits)
-    wrong = np.append(0.0, high.neighbour_hits)[:, None] + np.append(0.0, low.neighbour_hits)
-    promise = _promise(right, wrong, draws / len(labels), alpha)
-    promise[above[:, None] < below] = -np.inf  # the two would overlap
-    place = np.unravel_index(int(np.argmax(promise)), promise.shape)
+    odds = Odds(scores, labels)
+    certainty = np.abs(odds(scores))
+    right = expit(certainty)
+    events = ranked(certainty, right, 1.0 - right)
+    promise = _promise(events.hits, events.neighbour_hits, draws / len(labels), alpha)
+    best = int(np.argmax(promise))
     return Guess(
         reader=reader,
-        above=float(above[place[0]]),
-        below=float(below[place[1]]),
-        promise=float(promise[place]),
+        odds=odds,
+        least=float(events.thresholds[best]),
+        promise=float(promise[best]),
     )
-
-
-def smoothed(scores: Floats, labels: Labels) -> Floats:
-    """The probability of `data` by the score: log-odds that are straight between a few knots.
-
-    >>> scores = np.repeat([0.0, 1.0], 1000)
-    >>> labels = np.arange(2000) % np.where(scores > 0.0, 4, 2) > 0  # one half, three quarters
-    >>> smoothed(scores, labels)[[0, -1]].round(2).tolist()
-    [0.5, 0.75]
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    if labels.all() or not labels.any():
-        return labels.astype(np.float64)
-    centred = scores - np.median(scores)
-    centred = centred / max(float(np.std(centred)), 1e-300)
-    knots = np.unique(np.quantile(centred, _KNOTS))
-    bends = [np.maximum(centred - knot, 0.0) for knot in knots[knots > 0.0]]
-    bends += [np.minimum(centred - knot, 0.0) for knot in knots[knots < 0.0]]
-    columns = np.column_stack([centred, *bends])
-    model = LogisticRegression(C=100.0, max_iter=200).fit(columns, labels)
-    return np.asarray(model.predict_proba(columns)[:, 1], dtype=np.float64)
 
 
 def _promise(right: Floats, wrong: Floats, growth: float, alpha: float) -> Floats:
