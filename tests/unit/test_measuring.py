@@ -10,7 +10,7 @@ from scipy import stats
 import dpaudit
 from dpaudit.measuring.guess import Guess, Odds, Reader, best_guess, epsilon_of_guesses
 from dpaudit.measuring.views import steps, sums, views
-from dpaudit.mechanism import Mechanism
+from dpaudit.mechanism import as_mechanism
 from dpaudit.mechanisms import SVT5, LaplaceCount, PrefixSum, RandomizedResponse
 from dpaudit.outputs import Encoder, Table
 
@@ -157,6 +157,6 @@ def test_views_of_running_totals_and_of_words() -> None:
 
 
 def test_a_mechanism_object_is_taken_too() -> None:
-    wrapped: Mechanism = dpaudit.one_at_a_time(lambda data, rng: data[0] + rng.laplace())
+    wrapped = as_mechanism(dpaudit.one_at_a_time(lambda data, rng: data[0] + rng.laplace()))
     found = dpaudit.measure_epsilon(wrapped, [1.0], [0.0], samples=1_000, rng=1)
     assert 0.0 <= found.epsilon_lower < 1.5
