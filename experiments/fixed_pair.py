@@ -1,4 +1,4 @@
-"""One tester on one pair of datasets: what is claimed, and whether the claim is refuted."""
+"""One tester on one pair of datasets, until its verdict."""
 
 from __future__ import annotations
 
