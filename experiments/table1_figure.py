@@ -119,6 +119,7 @@ def _cell(panel: Any, x: float, y: int, line: Line, text: str, share: float) -> 
     look = {"facecolor": ground, "edgecolor": "#d5d5d5", "linewidth": 0.6}
     if unfair is not None:
         look |= {"hatch": unfair[0], "edgecolor": HATCH, "linewidth": 0.0}
+    look["clip_on"] = False  # a clip has a name that is another one in every drawing
     panel.add_patch(load("matplotlib.patches").Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, **look))
     ink = "white" if unfair is None and share > 0.5 else "#111111"
     panel.text(x, y, text, ha="center", va="center", fontsize=7, color=ink)
