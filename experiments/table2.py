@@ -15,7 +15,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # whose tables and runs are shared
 
@@ -23,15 +22,20 @@ import numpy as np
 from study import Study, Task, study_main
 from table2_figure import draw
 from tables import Column, mean_and_error, number
+from verdicts import ended
 
-from dpaudit import HistogramTester, HockeyStickTester, MMDTester, RenyiTester, Trials, mechanisms
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.campaign import Campaign
-from dpaudit.auditing.trials import TrialRun
+from dpaudit import (
+    BettingTester,
+    HistogramTester,
+    HockeyStickTester,
+    MMDTester,
+    RenyiTester,
+    Trials,
+    mechanisms,
+)
 from dpaudit.claims import ApproxDP, Claim, PureDP, RenyiDP
 from dpaudit.domains import floats
 from dpaudit.finders import Finder
-from dpaudit.mechanism import as_mechanism
 from dpaudit.neighbours import Pair, Relation, add_or_remove_one, query_answers
 from dpaudit.testers.batch import BatchTester
 
@@ -171,29 +175,19 @@ def paper_trials(finder: str, mechanism: str, tester: str) -> float | None:
 def run(task: Task[Search]) -> Outcome:
     """Search until the claim is refuted, or until pairs or draws are used up."""
     search = task.cell
-    budget = Budget(search.samples, None)
-    budget.reserve = 0  # nothing is certified here
     rng = np.random.default_rng(np.random.SeedSequence(task.entropy, spawn_key=(2,)))
     finder = search.neighbours.search(rng)
-    mechanism = as_mechanism(getattr(mechanisms, search.mechanism)(EPSILON))
-    tester, _ = TESTERS[search.tester]
-    common: dict[str, Any] = {
-        "alpha": ALPHA,
-        "budget": budget,
-        "entropy": task.entropy,
-        "progress": None,
-    }
-    if tester is None:
-        campaign = Campaign(mechanism, search.claim, AtMost(finder, TRIALS), **common)
-        campaign.run(beyond_refutation=False)
-        found, pairs = campaign.account.refuted, campaign.pairs_tried
-        evidence = campaign.evidence
-    else:
-        trials = TrialRun(mechanism, search.claim, finder, Trials(tester, count=TRIALS), **common)
-        trials.run()
-        found, pairs = trials.ledger.refuted, len(trials.ledger.records)
-        evidence = trials.ledger.evidence
-    return Outcome(found=found, trials=pairs if found else TRIALS, draws=evidence.trace[-1][0])
+    batch, _ = TESTERS[search.tester]
+    how = ended(
+        getattr(mechanisms, search.mechanism)(EPSILON),
+        search.claim,
+        AtMost(finder, TRIALS) if batch is None else finder,
+        BettingTester() if batch is None else Trials(batch, count=TRIALS),
+        alpha=ALPHA,
+        samples=search.samples,
+        entropy=task.entropy,
+    )
+    return Outcome(found=how.refuted, trials=how.pairs if how.refuted else TRIALS, draws=how.draws)
 
 
 def summary(search: Search, outcomes: Sequence[Outcome]) -> Searched:

@@ -5,11 +5,11 @@ A hollow mark is the paper's mean of trials, a filled one ours; a line joins the
 
 from __future__ import annotations
 
-import csv
-import importlib
 import math
 from pathlib import Path
 from typing import Any
+
+from svg import Line, load, read, write
 
 TITLES = {
     "gp": "gp\nGaussian process bandit",
@@ -28,31 +28,18 @@ COLOURS = {
 NEVER = 140.0  # where "never" stands on the axis of trials
 TICKS = {1.0: "1", 2.0: "2", 5.0: "5", 10.0: "10", 20.0: "20", 50.0: "50", NEVER: "never"}
 LANE = 0.155  # of a band
-SETTINGS = {
-    "font.size": 9,
-    "svg.fonttype": "none",  # words stay words
-    "svg.hashsalt": "table2",  # the same figures give the same file
-}
-
-Line = dict[str, str]
 
 
 def draw(path: Path) -> Path:
     """Draw the lines of a CSV into an SVG of the same name, beside it."""
-    matplotlib = _load("matplotlib")
-    with path.open(newline="", encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
-    target = path.with_suffix(".svg")
-    with matplotlib.rc_context(SETTINGS):
-        figure(lines).savefig(target, metadata={"Date": None})
-    return target
+    return write(path.with_suffix(".svg"), lambda: figure(read(path)))
 
 
 def figure(lines: list[Line]) -> Any:
     """Draw one panel for each finder of the lines."""
     finders, mechanisms = (list(dict.fromkeys(_of(lines, key))) for key in ("finder", "mechanism"))
     inches = (9.0, 1.7 + 0.62 * len(mechanisms))
-    whole = _load("matplotlib.figure").Figure(figsize=inches, layout="constrained")
+    whole = load("matplotlib.figure").Figure(figsize=inches, layout="constrained")
     panels = whole.subplots(1, len(finders), sharex=True, sharey=True, squeeze=False)[0]
     for panel, finder in zip(panels, finders, strict=True):
         _panel(panel, [line for line in lines if line["finder"] == finder], mechanisms)
@@ -113,7 +100,7 @@ def _filled(colour: str) -> dict[str, Any]:
 
 def _legend(testers: list[str]) -> list[Any]:
     """The colours of the testers, and the two marks."""
-    mark = _load("matplotlib.lines").Line2D
+    mark = load("matplotlib.lines").Line2D
     colours = [
         mark([], [], linestyle="", label=tester, **_filled(COLOURS[tester])) for tester in testers
     ]
@@ -123,13 +110,3 @@ def _legend(testers: list[str]) -> list[Any]:
 
 def _of(lines: list[Line], key: str) -> list[str]:
     return [line[key] for line in lines]
-
-
-def _load(name: str) -> Any:
-    """A module of matplotlib, or an error that says how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            'the figure needs matplotlib, which is not installed: pip install "dpaudit[report]"'
-        ) from error
