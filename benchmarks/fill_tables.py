@@ -8,6 +8,7 @@ So no figure there is typed by hand; a test checks that the two agree.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -276,6 +277,30 @@ def scaled_gd(lines: list[Line]) -> list[list[str]]:
     return [[*heads, f"draws: {testers[0]}", "refuted in the paper"], *rows]
 
 
+def peers(lines: list[Line]) -> list[list[str]]:
+    """One line for each mechanism: the truth, theirs, and what was certified by draws."""
+    cells = {(line["row"], int(line["samples"])): line for line in lines}
+    sizes = sorted({int(line["samples"]) for line in lines})
+
+    def shown(value: str) -> str:
+        number = float(value or 0.0)
+        return "inf" if math.isinf(number) else f"{number:.3g}" if number else "none"
+
+    def measured(line: Line) -> str:
+        median = shown(line["median"])
+        if int(line["runs"]) == 1:
+            return median
+        return f"{median} ({shown(line['lowest'])} to {shown(line['highest'])})"
+
+    rows = []
+    for row in dict.fromkeys(line["row"] for line in lines):
+        own = [cells[row, size] for size in sizes]
+        theirs = (own[0]["true_epsilon"], own[0]["sniper_best"], own[0]["sniper_200m"])
+        rows.append([row, *map(shown, theirs), *map(measured, own)])
+    heads = ["mechanism", "true", "DP-Sniper, 2.3 M draws, best of 3", "DP-Sniper, 200 M draws"]
+    return [[*heads, *(f"ours, {size / 1e6:g} M draws" for size in sizes)], *rows]
+
+
 TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "efficiency": efficiency,
     "validity": validity,
@@ -291,6 +316,7 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "scaled_gd": scaled_gd,
     "table1": table1,
     "false_positives": false_positives,
+    "peers": peers,
 }
 
 

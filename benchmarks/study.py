@@ -67,6 +67,7 @@ class Study(Generic[Cell, Outcome, Row]):
     draw: Callable[[Path], Path] | None = None
     runs: int = 10
     quick_runs: int = 2
+    once: Callable[[Cell], bool] = lambda cell: False  # too long to be run more than once
 
 
 def study_main(study: Study[Cell, Outcome, Row], arguments: Sequence[str] | None = None) -> int:
@@ -144,7 +145,7 @@ def _run(
     tasks = [
         Task(cell=cell, entropy=entropy(study.seed, cell.place, turn))
         for cell in cells
-        for turn in range(runs)
+        for turn in range(1 if study.once(cell) else runs)
     ]
     known = kept.read()
     left = [task for task in tasks if repr(task) not in known]

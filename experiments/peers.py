@@ -204,6 +204,7 @@ STUDY = Study(
     draw=draw,
     runs=3,
     quick_runs=1,
+    once=lambda cell: cell.samples == max(SIZES),
 )
 
 if __name__ == "__main__":

@@ -90,6 +90,14 @@ def test_a_study_runs_every_cell_and_writes_its_rows(
     assert "Colours" in capsys.readouterr().out
 
 
+def test_a_cell_that_is_too_long_is_run_once(
+    study_module: ModuleType, small: SimpleNamespace
+) -> None:
+    study = dataclasses.replace(small.study, once=lambda cell: cell.label == "green")
+    assert study_module.study_main(study, ["--workers", "1"]) == 0
+    assert [small.done.count(cell.label) for cell in CELLS] == [3, 1, 3]
+
+
 def test_a_stopped_study_goes_on_where_it_stood(
     small: SimpleNamespace, capsys: pytest.CaptureFixture[str]
 ) -> None:

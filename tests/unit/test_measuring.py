@@ -8,11 +8,16 @@ import pytest
 from scipy import stats
 
 import dpaudit
+from dpaudit.measuring.choose import most_likely
 from dpaudit.measuring.guess import Guess, Odds, Reader, best_guess, epsilon_of_guesses
-from dpaudit.measuring.views import steps, sums, views
+from dpaudit.measuring.learn import Recipe
+from dpaudit.measuring.surface import Surface
+from dpaudit.measuring.views import Single, ending, steps, sums, views
 from dpaudit.mechanism import as_mechanism
-from dpaudit.mechanisms import SVT5, LaplaceCount, PrefixSum, RandomizedResponse
-from dpaudit.outputs import Encoder, Table
+from dpaudit.mechanisms import SVT3, SVT5, LaplaceCount, PrefixSum, RandomizedResponse
+from dpaudit.outputs import MISSING, NONE, Encoder, Table
+from dpaudit.testers.classifiers import LinearScore
+from dpaudit.testers.parts import Labelled
 
 
 def test_the_epsilon_of_guesses_is_the_logit_of_an_exact_bound() -> None:
@@ -45,12 +50,17 @@ def test_a_mechanism_exactly_on_its_epsilon_is_overrated_at_most_in_a_share_alph
 
 
 def test_most_of_a_laplace_epsilon_is_certified() -> None:
-    found = dpaudit.measure_epsilon(
-        LaplaceCount(1.0), [1.0], [], alpha=0.001, samples=100_000, rng=3
-    )
-    assert 0.95 < found.epsilon_lower <= 1.0
-    assert found.samples == 100_000
-    assert found.right <= found.guesses <= found.counted < found.samples
+    found = [
+        dpaudit.measure_epsilon(
+            LaplaceCount(1.0), [1.0], [], alpha=0.001, samples=100_000, rng=seed
+        )
+        for seed in range(8)
+    ]
+    assert np.mean([one.epsilon_lower for one in found]) > 0.95
+    assert max(one.epsilon_lower for one in found) <= 1.0  # but for one run in a hundred
+    for one in found:
+        assert one.samples == 100_000
+        assert one.right <= one.guesses <= one.counted < one.samples
 
 
 def test_an_infinite_epsilon_shows_as_a_large_one() -> None:
@@ -128,20 +138,50 @@ def test_odds_are_learned_from_labels() -> None:
 
 def test_a_guess_abstains_where_the_odds_are_low() -> None:
     odds = Odds(*_logistic(200_000, np.random.default_rng(5)))
-    guess = Guess(reader=_reader(), odds=odds, least=1.0, promise=0.0)
+    guess = Guess(reader=_reader(), odds=odds, least=1.0)
     table = Encoder().encode(np.array([2.0, 3.0, 0.0, -2.0, -3.0]))
     labels = np.array([True, False, True, False, False])
     assert guess.count(table, labels) == (3, 4)
 
 
-def test_luck_in_few_outputs_is_not_chosen_over_much_evidence() -> None:
+def test_where_odds_hardly_rise_all_outputs_are_guessed() -> None:
+    """The line is not drawn through outputs that are all as sure: more guesses mean less luck."""
     rng = np.random.default_rng(5)
-    scores, labels = _logistic(20_000, rng)
-    scores = np.clip(scores, -1.0, 1.0)
-    scores[:6], labels[:6] = 1.01, True  # six outputs of the data on top of all others
-    guess = best_guess(_reader(), scores, labels, draws=100_000, alpha=0.05)
-    made = np.abs(guess.odds(scores)) > guess.least
-    assert np.count_nonzero(made) > 1_000
+    labels = rng.random(50_000) < 0.5
+    scores = np.where(labels == (rng.random(50_000) < 0.6), 1.0, -1.0)
+    scores += rng.normal(scale=0.01, size=50_000)
+    outputs = Encoder().encode(scores)
+    guess = best_guess(_reader(), Odds(scores, labels), outputs, draws=100_000, alpha=0.05)
+    assert guess.count(outputs, labels)[1] > 49_000
+
+
+def test_where_odds_rise_without_end_only_the_surest_outputs_are_guessed() -> None:
+    scores, labels = _logistic(50_000, np.random.default_rng(5))
+    outputs = Encoder().encode(scores)
+    guess = best_guess(_reader(), Odds(scores, labels), outputs, draws=100_000, alpha=0.05)
+    right, guesses = guess.count(outputs, labels)
+    assert 20 < guesses < 2_500
+    assert right > 0.85 * guesses
+
+
+def test_the_reader_that_says_most_is_chosen_and_taught_all() -> None:
+    rng = np.random.default_rng(5)
+
+    def outputs(size: int) -> Labelled:
+        labels = rng.random(size) < 0.5
+        return Labelled(
+            Table(rng.normal(size=(size, 2)) + 0.3 * labels[:, None] * [0, 1], None), labels
+        )
+
+    def taught_by(column: int) -> Recipe:
+        return Recipe(name=f"column {column}", view=Single(column), teach=LinearScore)
+
+    seen, fresh = outputs(5_000), [outputs(3_000), outputs(2_000)]
+    reader, odds, known = most_likely([taught_by(0), taught_by(1)], seen, fresh)
+    assert reader.name == "column 1"
+    assert len(known.table) == len(known.labels) == 10_000
+    low, high = odds(reader(Table(np.array([[0.0, -2.0], [0.0, 2.0]]), None)))
+    assert low < 0.0 < high
 
 
 def test_views_of_running_totals_and_of_words() -> None:
@@ -153,7 +193,44 @@ def test_views_of_running_totals_and_of_words() -> None:
     assert counts[:, 1].tolist() == [5.0, 0.0]
     assert np.isfinite(counts).all()
     assert "steps" not in views(mixed)
+    assert "sums" in views(mixed)
     assert list(views(Table(np.zeros((1, 99)), None))) == ["whole"]
+
+
+def test_outputs_that_end_with_a_number_are_seen_by_place_and_number() -> None:
+    numbers, atoms = np.zeros((40, 3)), np.full((40, 3), MISSING, dtype=np.int32)
+    for row in range(30):
+        numbers[row, row % 3], atoms[row, row % 3] = float(row), -1
+    table = Table(numbers, atoms)
+    assert "ending" in views(table)
+    assert "sums" not in views(table)  # it would say the same, but never of both together
+    ends = ending(table)
+    assert ends.numbers[:30].tolist() == [[row % 3, row] for row in range(30)]
+    assert (ends.codes()[:30] == -1).all()
+    assert (ends.codes()[30:] == NONE).all()
+
+
+def test_a_surface_sees_what_place_and_number_say_together() -> None:
+    """Early small numbers and late large ones speak for the data: neither alone says anything."""
+    rng = np.random.default_rng(5)
+    place, value = rng.integers(4, size=40_000), rng.normal(size=40_000)
+    for_data = (place < 2) == (value < 0.0)
+    labels = rng.random(40_000) < np.where(for_data, 0.6, 0.4)
+    table = Table(np.column_stack([place, value]).astype(np.float64), None)
+    score = Surface(Labelled(table, labels))(table)
+    assert score[for_data].mean() > 0.2
+    assert score[~for_data].mean() < -0.2
+    additive = LinearScore(Labelled(table, labels))(table)
+    assert abs(additive[for_data].mean()) < 0.05
+
+
+def test_where_a_mechanism_stops_and_with_which_number_is_found() -> None:
+    rising, falling = [0.0] * 5 + [1.0] * 5, [1.0] * 5 + [0.0] * 5
+    found = dpaudit.measure_epsilon(
+        SVT3(2.0, threshold=1.0), rising, falling, samples=200_000, rng=3
+    )
+    assert found.rule == "ending, surface"
+    assert found.epsilon_lower > 2.0
 
 
 def test_a_mechanism_object_is_taken_too() -> None:

@@ -26,8 +26,7 @@ from dpaudit.testers.event_choice import ranked
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]
 
-_CAUTION = 1.0  # standard errors by which counts are set back: the best of many is partly luck
-_KNOTS = (0.001, 0.01, 0.1, 0.9, 0.99, 0.999)  # quantiles of the scores where the odds may bend
+_NEARLY = 0.97  # of the largest promise: of all guesses that promise so much, the most are made
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -50,7 +49,6 @@ class Guess:
     reader: Reader
     odds: Odds
     least: float  # of the log-odds, either way
-    promise: float
 
     def count(self, table: Table, labels: Labels) -> tuple[int, int]:
         """How many of the guesses are right, and how many guesses there are."""
@@ -61,11 +59,9 @@ class Guess:
 
 
 class Odds:
-    """The log-odds of `data` by the score: straight between a few knots, learned from labels.
+    """The log-odds of `data` by the score: a straight line, learned from labels (Platt 1999).
 
-    Scores of outputs that nobody has learned make over-confident readers modest again. Odds that
-    may bend only at knots have little luck in them, where the share of the labels among the few
-    rarest outputs has much.
+    Scores of outputs that nobody has learned make over-confident readers modest again.
 
     >>> scores = np.repeat([0.0, 1.0], 1000)
     >>> labels = np.arange(2000) % np.where(scores > 0.0, 4, 2) > 0  # one half, three quarters
@@ -78,21 +74,18 @@ class Odds:
 
         self._centre = float(np.median(scores))
         self._scale = max(float(np.std(scores)), 1e-300)
-        knots = np.unique(np.quantile(self._standard(scores), _KNOTS))
-        self._high, self._low = knots[knots > 0.0], knots[knots < 0.0]
-        self._model = LogisticRegression(C=100.0, max_iter=200).fit(self._bent(scores), labels)
+        self._model = LogisticRegression(C=100.0, max_iter=200).fit(self._standard(scores), labels)
 
     def __call__(self, scores: Floats) -> Floats:
-        return np.asarray(self._model.decision_function(self._bent(scores)), dtype=np.float64)
+        return np.asarray(self._model.decision_function(self._standard(scores)), dtype=np.float64)
+
+    def likelihood(self, scores: Floats, labels: Labels) -> float:
+        """The mean log-likelihood of labels that were not learned."""
+        log_odds = self(scores)
+        return -float(np.logaddexp(0.0, np.where(labels, -log_odds, log_odds)).mean())
 
     def _standard(self, scores: Floats) -> Floats:
-        return np.asarray((scores - self._centre) / self._scale)
-
-    def _bent(self, scores: Floats) -> Floats:
-        plain = self._standard(scores)
-        high = [np.maximum(plain - knot, 0.0) for knot in self._high]
-        low = [np.minimum(plain - knot, 0.0) for knot in self._low]
-        return np.column_stack([plain, *high, *low])
+        return np.asarray((scores[:, None] - self._centre) / self._scale)
 
 
 def epsilon_of_guesses(right: int, guesses: int, alpha: float) -> float:
@@ -107,25 +100,16 @@ def epsilon_of_guesses(right: int, guesses: int, alpha: float) -> float:
     return max(0.0, math.log(share) - math.log1p(-share)) if 0.0 < share < 1.0 else 0.0
 
 
-def best_guess(
-    reader: Reader, scores: Floats, labels: Labels, *, draws: int, alpha: float
-) -> Guess:
-    """The guess that promises the largest epsilon on so many fresh draws.
-
-    `scores` are of outputs that the reader has not learned.
-    """
-    odds = Odds(scores, labels)
-    certainty = np.abs(odds(scores))
+def best_guess(reader: Reader, odds: Odds, outputs: Table, *, draws: int, alpha: float) -> Guess:
+    """The guess that promises the largest epsilon on so many fresh draws, if the odds are right."""
+    certainty = np.abs(odds(reader(outputs)))
     right = expit(certainty)
     events = ranked(certainty, right, 1.0 - right)
-    promise = _promise(events.hits, events.neighbour_hits, draws / len(labels), alpha)
-    best = int(np.argmax(promise))
-    return Guess(
-        reader=reader,
-        odds=odds,
-        least=float(events.thresholds[best]),
-        promise=float(promise[best]),
-    )
+    promise = _promise(events.hits, events.neighbour_hits, draws / len(outputs), alpha)
+    largest = float(promise.max())
+    enough = promise >= (_NEARLY * largest if largest > 0.0 else largest)
+    most = int(np.flatnonzero(enough)[-1])
+    return Guess(reader=reader, odds=odds, least=float(events.thresholds[most]))
 
 
 def _promise(right: Floats, wrong: Floats, growth: float, alpha: float) -> Floats:
@@ -133,4 +117,4 @@ def _promise(right: Floats, wrong: Floats, growth: float, alpha: float) -> Float
     right, wrong = right + 0.5, wrong + 1.0
     error = np.sqrt(1.0 / right + 1.0 / wrong)
     quantile = NormalDist().inv_cdf(1.0 - alpha) / math.sqrt(growth)
-    return np.asarray(np.log(right / wrong) - (quantile + _CAUTION) * error)
+    return np.asarray(np.log(right / wrong) - quantile * error)

@@ -1,8 +1,9 @@
 """The largest epsilon that can be certified on one pair with a given number of draws.
 
-A fifth of the draws teaches several readers to tell the sides apart, another eighth chooses among
-the best of them, and all others are guessed and counted: one exact bound at the end. Where an audit
-asks whether a claim holds, and may stop at any time, this asks for a number, once.
+A fifth of the draws teaches several readers to tell the sides apart, others choose one of them and
+what is sure enough to guess, and all that are left are guessed and counted: one exact bound at the
+end. Where an audit asks whether a claim holds, and may stop at any time, this asks for a number,
+once.
 """
 
 from __future__ import annotations
@@ -15,15 +16,9 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.arguments import check_alpha, check_budget, entropy_of
-from dpaudit.measuring.guess import (
-    Floats,
-    Guess,
-    Labels,
-    Reader,
-    best_guess,
-    epsilon_of_guesses,
-)
-from dpaudit.measuring.learn import readers
+from dpaudit.measuring.choose import most_likely
+from dpaudit.measuring.guess import Guess, best_guess, epsilon_of_guesses
+from dpaudit.measuring.learn import recipes
 from dpaudit.mechanism import Mechanism, as_mechanism, draw_labelled
 from dpaudit.outputs import Encoder, Table, stack
 from dpaudit.pair import Pair
@@ -32,9 +27,7 @@ from dpaudit.testers.parts import Labelled, as_known
 DEFAULT_SAMPLES = 1_000_000
 FEWEST_SAMPLES = 1_000
 _TO_LEARN, _TO_CHOOSE = 0.2, 0.12  # of the draws
-_MOST_LEARNED, _MOST_CHOSEN = 500_000, 4_000_000
-_FOR_ALL = 400_000  # draws that choose among all readers; the best go on
-_FINALISTS = 3
+_MOST_LEARNED, _MOST_CHOOSING = 800_000, 500_000
 _AT_ONCE = 65_536
 
 
@@ -120,49 +113,12 @@ def measure_epsilon(
 def _chosen(source: _Source, total: int, alpha: float) -> Guess:
     """Teach several readers, and choose a guess of one by draws that none of them has learned."""
     to_learn = min(int(_TO_LEARN * total), _MOST_LEARNED)
-    to_choose = min(int(_TO_CHOOSE * total), _MOST_CHOSEN)
+    to_choose = min(int(_TO_CHOOSE * total), _MOST_CHOOSING)
+    seen = source.labelled(to_learn)
+    fresh = (Labelled(table, labels) for table, labels in source.draw(to_choose))
+    reader, odds, known = most_likely(recipes(seen.table), seen, fresh)
     draws = total - to_learn - to_choose
-    for_all = min(to_choose, _FOR_ALL)
-    rivals = _Rivals(readers(source.labelled(to_learn)), draws, alpha)
-    for table, labels in source.draw(for_all):
-        rivals.see(table, labels)
-    rivals.keep(_FINALISTS)
-    for table, labels in source.draw(to_choose - for_all):
-        rivals.see(table, labels)
-    return rivals.ranked()[0]
-
-
-class _Rivals:
-    """Readers and what each has said of the same outputs."""
-
-    def __init__(self, readers: list[Reader], draws: int, alpha: float) -> None:
-        self._readers = readers
-        self._draws = draws
-        self._alpha = alpha
-        self._scores: list[list[Floats]] = [[] for _ in readers]
-        self._labels: list[Labels] = []
-
-    def see(self, table: Table, labels: Labels) -> None:
-        """Let every reader score some outputs."""
-        self._labels.append(labels)
-        for reader, scores in zip(self._readers, self._scores, strict=True):
-            scores.append(reader(table))
-
-    def ranked(self) -> list[Guess]:
-        """The best guess of every reader, the one that promises most first."""
-        labels = np.concatenate(self._labels)
-        found = [
-            best_guess(reader, np.concatenate(scores), labels, draws=self._draws, alpha=self._alpha)
-            for reader, scores in zip(self._readers, self._scores, strict=True)
-        ]
-        return sorted(found, key=lambda guess: -guess.promise)
-
-    def keep(self, count: int) -> None:
-        """Go on with the readers that promise most."""
-        best = {guess.reader.name for guess in self.ranked()[:count]}
-        kept = [place for place, reader in enumerate(self._readers) if reader.name in best]
-        self._readers = [self._readers[place] for place in kept]
-        self._scores = [self._scores[place] for place in kept]
+    return best_guess(reader, odds, known.table, draws=draws, alpha=alpha)
 
 
 class _Source:

@@ -1,7 +1,7 @@
-"""Ways to look at outputs: as they are, by the steps from column to column, one column, in sum.
+"""Ways to look at outputs: as they are, by steps from column to column, one column, sum or end.
 
 A leak may show in one of them and be hidden from the others: what a running total adds at each step
-is a step, not a total, and which query stopped a mechanism shows in how many were answered.
+is a step, not a total, and which query stopped a mechanism shows in where its output ends.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dpaudit.outputs import MINUS_INF, MISSING, NAN, NONE, PLUS_INF, Table
 View: TypeAlias = Callable[[Table], Table]
 
 _MOST_COLUMNS = 32  # of outputs that are looked at in more than one way
+_FEW = 8  # values: so few are words rather than numbers
 
 
 def views(table: Table) -> dict[str, View]:
@@ -31,7 +32,7 @@ def views(table: Table) -> dict[str, View]:
         return found
     if table.atoms is None:
         found["steps"] = steps
-    found["sums"] = sums
+    found |= _endings(table) or {"sums": sums}
     return found | {f"column {place}": Single(place) for place in range(table.columns)}
 
 
@@ -65,6 +66,28 @@ def sums(table: Table) -> Table:
     kinds = () if table.atoms is None else (MISSING, NAN, PLUS_INF, MINUS_INF, NONE)
     columns += [(codes == kind).sum(axis=1) for kind in kinds]
     return Table(np.nan_to_num(np.column_stack(columns).astype(np.float64)), None)
+
+
+def ending(table: Table) -> Table:
+    """The place of the last number in each row, and the number; None where there is none.
+
+    >>> ending(Table(np.array([[0.0, 7.0, 0.0]]), np.array([[3, -1, 0]]))).numbers.tolist()
+    [[1.0, 7.0]]
+    """
+    is_number = table.codes() < 0
+    place = table.columns - 1 - np.argmax(is_number[:, ::-1], axis=1)
+    numbers = np.column_stack([place, table.numbers[np.arange(len(table)), place]])
+    found = np.asarray(is_number.any(axis=1))[:, None]
+    atoms = np.where(found, -1, NONE).repeat(2, axis=1).astype(np.int32)
+    return Table(np.where(found, numbers, 0.0), atoms)
+
+
+def _endings(table: Table) -> dict[str, View]:
+    """The view `ending` where rows have one number at most, not always at the same place."""
+    is_number = table.codes() < 0
+    single = is_number.sum(axis=1).max(initial=0) == 1 and is_number.any(axis=0).sum() > 1
+    values = len(np.unique(table.numbers[is_number])) if single else 0
+    return {"ending": ending} if values > _FEW else {}
 
 
 class Single:

@@ -76,14 +76,14 @@ class LinearScore:
     True
     """
 
-    def __init__(self, train: Labelled) -> None:
+    def __init__(self, train: Labelled, *, cells: float = _CELLS) -> None:
         self._sample = Sample()
         self._sample.add(train.table, train.labels)
         self._columns = prepare(self._sample)
         maps, penalty = _features(train.table.columns)
         self._map = _joined(maps)
         shape = penalties(self._columns, penalty)
-        rows, index = self._sample.compress(train.table.take(slice(int(_CELLS / len(shape)))))
+        rows, index = self._sample.compress(train.table.take(slice(int(cells / len(shape)))))
         labels = train.labels[: len(index)]
         matrix = design(View(self._columns, rows), self._map)
         weights = _even_weights(labels)

@@ -21,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 _STEPS = 5
 _LONGEST_STEP = 4.0  # nats a Newton step may move any logit: far from the mode it overshoots
 _CONVERGED = 0.01  # nats: finer than any sample can tell
+_BLOCK = 65_536  # rows whose weighted copy is held at once
 
 
 class LinearBank:
@@ -76,14 +77,18 @@ def newton(
     1.099
     """
     beta, total = start, ones + zeros
-    transposed = features.transpose(0, 2, 1)
     diagonal = np.arange(features.shape[2])
+    blocks = [slice(first, first + _BLOCK) for first in range(0, max(features.shape[1], 1), _BLOCK)]
     for _ in range(_STEPS):
-        guess = expit(np.matmul(features, beta[:, :, None])[:, :, 0])
-        gradient = np.matmul(transposed, (ones - total * guess)[:, :, None])[:, :, 0]
-        gradient -= penalty * beta
-        weight = total * np.maximum(guess * (1.0 - guess), 1e-6)
-        hessian = np.matmul(transposed * weight[:, None, :], features)
+        gradient, hessian = -penalty * beta, np.zeros((*penalty.shape, penalty.shape[1]))
+        for block in blocks:
+            part = features[:, block]
+            transposed = part.transpose(0, 2, 1)
+            guess = expit(np.matmul(part, beta[:, :, None])[:, :, 0])
+            surprise = ones[block] - total[block] * guess
+            gradient += np.matmul(transposed, surprise[:, :, None])[:, :, 0]
+            weight = total[block] * np.maximum(guess * (1.0 - guess), 1e-6)
+            hessian += np.matmul(transposed * weight[:, None, :], part)
         hessian[:, diagonal, diagonal] += penalty
         step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
         reach = np.abs(np.matmul(features, step[:, :, None])[:, :, 0]).max(axis=1, initial=0.0)

@@ -1,0 +1,86 @@
+"""A score of where outputs end and with which number, smooth in both together.
+
+A mechanism that stops tells by when it stops, by the number it gives then, and most of all by both:
+an early stop may speak for one side with a small number and for the other with a large one. A
+score that adds up over the columns learns each place for itself, from the few outputs that end
+there. This one is smooth over the places, so that neighbours teach each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.outputs import NONE, Table
+from dpaudit.testers.parts import Labelled
+from dpaudit.witness.linear import newton
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+_KNOTS = (0.002, 0.006, 0.02, 0.06, 0.2, 0.4, 0.7, 0.95)  # quantiles where the slope may change
+_WAVES = 4  # of the place
+_CELLS = 400  # quantiles that stand for the numbers; every place has its own counts of them
+_PLACE, _SHAPE = 4.0, 100.0  # ridge penalties
+
+
+class Surface:
+    """Ridge logistic regression on ramps of the number, waves of the place and their products.
+
+    It reads what the view `ending` gives.
+
+    >>> rng = np.random.default_rng(0)
+    >>> place, value, labels = rng.integers(3, size=9000), rng.normal(size=9000), rng.random(9000)
+    >>> labels = labels < np.where((place == 1) & (value < 0.0), 0.9, 0.5)
+    >>> table = Table(np.column_stack([place, value]).astype(float), None)
+    >>> score = Surface(Labelled(table, labels))
+    >>> score(Table(np.array([[0.0, -1.0], [1.0, -1.0], [1.0, 1.0]]), None)).argmax()
+    np.int64(1)
+    """
+
+    def __init__(self, seen: Labelled) -> None:
+        plain = seen.table.codes()[:, 0] < 0
+        places, values = seen.table.numbers[plain].T
+        self._last = float(places.max(initial=0.0))
+        self._knots = np.unique(np.quantile(values, _KNOTS))
+        cells, index = _cells(seen.table, np.unique(np.quantile(values, _middles(_CELLS))))
+        ones, zeros = (
+            np.bincount(index[seen.labels == side], minlength=len(cells)).astype(np.float64)
+            for side in (True, False)
+        )
+        features = self._features(cells)
+        penalty = np.full(features.shape[1], _SHAPE)
+        penalty[: int(self._last) + 2] = _PLACE
+        start = np.zeros((1, len(penalty)))
+        self._beta = newton(features[None], ones, zeros, penalty[None], start)[0][0]
+
+    def __call__(self, table: Table) -> Floats:
+        """The log-odds of every row."""
+        return np.asarray(self._features(table) @ self._beta)
+
+    def _features(self, table: Table) -> Floats:
+        plain = (table.codes()[:, 0] < 0)[:, None]
+        place, value = table.numbers[:, [0]], table.numbers[:, [1]]
+        at_place = plain & (place == np.arange(self._last + 1))
+        low, high = self._knots[:-1], self._knots[1:]
+        ramps = plain * np.clip((high - value) / (high - low), 0.0, 1.0)
+        waves = np.arange(1, _WAVES + 1)
+        shapes = np.cos(np.pi * waves * (place + 0.5) / (self._last + 1.0)) / (1.0 + waves / 2.0)
+        products = (ramps[:, :, None] * shapes[:, None, :]).reshape(len(table), -1)
+        return np.hstack([~plain, at_place, ramps, products])
+
+
+def _middles(count: int) -> Floats:
+    """Quantiles of equal shares in the middle, and of ever smaller ones towards both ends."""
+    tail = np.geomspace(1e-5, 0.5, count // 2)
+    return np.concatenate([tail, 1.0 - tail])
+
+
+def _cells(table: Table, grid: Floats) -> tuple[Table, Index]:
+    """Few rows that stand for all, the number moved to the grid, and the row of every output."""
+    nearest = grid[np.searchsorted((grid[1:] + grid[:-1]) / 2.0, table.numbers[:, 1])]
+    plain = table.codes()[:, 0] < 0
+    rows = np.column_stack([plain, table.numbers[:, 0], np.where(plain, nearest, 0.0)])
+    cells, index = np.unique(rows, axis=0, return_inverse=True)
+    atoms = np.where(cells[:, [0]] > 0.0, -1, NONE).repeat(2, axis=1).astype(np.int32)
+    return Table(cells[:, 1:], atoms), index.ravel()
