@@ -26,7 +26,8 @@ from dpaudit.testers.event_choice import ranked
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]
 
-_NEARLY = 0.97  # of the largest promise: of all guesses that promise so much, the most are made
+_CAUTION = 0.5  # standard errors by which a promise is set back: the surest outputs are few
+_NEARLY = 0.98  # of the largest promise: of all guesses that promise so much, the most are made
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -117,4 +118,4 @@ def _promise(right: Floats, wrong: Floats, growth: float, alpha: float) -> Float
     right, wrong = right + 0.5, wrong + 1.0
     error = np.sqrt(1.0 / right + 1.0 / wrong)
     quantile = NormalDist().inv_cdf(1.0 - alpha) / math.sqrt(growth)
-    return np.asarray(np.log(right / wrong) - quantile * error)
+    return np.asarray(np.log(right / wrong) - (quantile + _CAUTION) * error)
