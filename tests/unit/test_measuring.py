@@ -10,7 +10,7 @@ from scipy import stats
 import dpaudit
 from dpaudit.measuring.choose import most_likely
 from dpaudit.measuring.guess import Guess, Odds, Reader, best_guess, epsilon_of_guesses
-from dpaudit.measuring.learn import Recipe
+from dpaudit.measuring.learn import Recipe, recipes
 from dpaudit.measuring.surface import Surface
 from dpaudit.measuring.views import Single, ending, steps, sums, views
 from dpaudit.mechanism import as_mechanism
@@ -229,8 +229,33 @@ def test_where_a_mechanism_stops_and_with_which_number_is_found() -> None:
     found = dpaudit.measure_epsilon(
         SVT3(2.0, threshold=1.0), rising, falling, samples=200_000, rng=3
     )
-    assert found.rule == "ending, surface"
-    assert found.epsilon_lower > 2.0
+    assert found.epsilon_lower > 2.5  # 2 is claimed
+    outputs = as_mechanism(SVT3(2.0)).draw(rising, 1_000, np.random.default_rng(1))
+    assert "ending, surface" in [recipe.name for recipe in recipes(Encoder().encode(outputs))]
+
+
+@pytest.mark.parametrize("teach", [LinearScore, Surface])
+def test_a_score_knows_how_little_it_knows_of_rare_outputs(teach: Any) -> None:
+    """Refits on fresh samples spread about as far as the score says, in the middle and far out."""
+    rng = np.random.default_rng(5)
+    columns = 1 if teach is LinearScore else 2
+
+    def outputs(size: int) -> Labelled:
+        values = rng.normal(size=(size, 1))
+        places = rng.integers(3, size=(size, columns - 1))
+        labels = rng.random(size) < 1.0 / (1.0 + np.exp(-0.3 * values[:, 0]))
+        return Labelled(Table(np.hstack([places, values]), None), labels)
+
+    shown = np.full((2, columns), 1.0)
+    shown[:, -1] = (0.0, 2.5)
+    table = Table(shown, None)
+    taught = [teach(outputs(4_000)) for _ in range(40)]
+    said = np.mean([score.uncertainty(table) for score in taught], axis=0)
+    found = np.std([score(table) for score in taught], axis=0)
+    assert said[1] > said[0]
+    # A ridge prior shrinks: what is learned spreads less than it is uncertain.
+    assert np.all(found < 1.5 * said)
+    assert np.all(found > 0.2 * said)
 
 
 def test_a_mechanism_object_is_taken_too() -> None:

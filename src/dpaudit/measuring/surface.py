@@ -52,11 +52,17 @@ class Surface:
         penalty = np.full(features.shape[1], _SHAPE)
         penalty[: int(self._last) + 2] = _PLACE
         start = np.zeros((1, len(penalty)))
-        self._beta = newton(features[None], ones, zeros, penalty[None], start)[0][0]
+        mode, covariance = newton(features[None], ones, zeros, penalty[None], start)
+        self._beta, self._covariance = mode[0], covariance[0]
 
     def __call__(self, table: Table) -> Floats:
         """The log-odds of every row."""
         return np.asarray(self._features(table) @ self._beta)
+
+    def uncertainty(self, table: Table) -> Floats:
+        """The standard deviation of the log-odds of every row, as learned."""
+        features = self._features(table)
+        return np.asarray(np.sqrt(((features @ self._covariance) * features).sum(axis=1)))
 
     def _features(self, table: Table) -> Floats:
         plain = (table.codes()[:, 0] < 0)[:, None]

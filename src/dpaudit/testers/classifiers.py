@@ -92,15 +92,28 @@ class LinearScore:
             for side in (True, False)
         )
         start = np.zeros((1, len(shape)))
-        self._beta = newton(matrix[None], ones, zeros, shape[None], start)[0][0]
+        mode, covariance = newton(matrix[None], ones, zeros, shape[None], start)
+        self._beta, self._covariance = mode[0], covariance[0]
 
     def __call__(self, table: Table) -> Floats:
         """The log-odds of every row."""
         return _by_chunks(self._scores, table)
 
+    def uncertainty(self, table: Table) -> Floats:
+        """The standard deviation of the log-odds of every row, as learned."""
+        return _by_chunks(self._deviations, table)
+
     def _scores(self, table: Table) -> Floats:
+        matrix, index = self._design(table)
+        return np.asarray((matrix @ self._beta)[index])
+
+    def _deviations(self, table: Table) -> Floats:
+        matrix, index = self._design(table)
+        return np.asarray(np.sqrt(((matrix @ self._covariance) * matrix).sum(axis=1))[index])
+
+    def _design(self, table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:
         rows, index = self._sample.compress(table)
-        return np.asarray((design(View(self._columns, rows), self._map) @ self._beta)[index])
+        return design(View(self._columns, rows), self._map), index
 
 
 class BoostedScore:
