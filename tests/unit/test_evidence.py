@@ -6,12 +6,13 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
+from dpaudit.events import Above, Rule
 from dpaudit.evidence import (
     Audit,
     Counterexample,
@@ -40,6 +41,7 @@ COUNTEREXAMPLE = Counterexample(
     epsilon_lower=1.19,
     alpha=1e-6,
     seed=(7, 0, 3),
+    rule=Rule(event=Above(0, 0.773), places=("output",), words=()),
 )
 REFUTED = Audit(
     mechanism="clipped_sum",
@@ -291,8 +293,13 @@ def test_only_the_seconds_differ_between_two_runs() -> None:
 
 def test_an_audit_of_the_first_schema_can_still_be_read() -> None:
     saved = {**REFUTED.to_json(), "schema": 1}
-    del saved["simplest"], saved["tester"]
-    expected = dataclasses.replace(REFUTED, simplest=None, tester="not recorded")
+    del saved["simplest"], saved["tester"], cast(dict[str, object], saved["counterexample"])["rule"]
+    expected = dataclasses.replace(
+        REFUTED,
+        simplest=None,
+        tester="not recorded",
+        counterexample=dataclasses.replace(COUNTEREXAMPLE, rule=None),
+    )
     assert audit_from_json(saved) == expected
     with pytest.raises(InvalidAuditFile, match="unknown field 'colour'"):
         audit_from_json({**saved, "colour": "red"})
@@ -303,7 +310,7 @@ def test_the_file_is_strict_json_in_ascii(tmp_path: Path) -> None:
     audit.save(tmp_path / "audit.json")
     text = (tmp_path / "audit.json").read_text(encoding="ascii")
     saved = json.loads(text, parse_constant=lambda literal: pytest.fail(literal))
-    assert saved["schema"] == 2
+    assert saved["schema"] == 3
     assert saved["seconds"] == {"$float": "nan"}
     assert saved["evidence"]["log_wealth"] == {"$float": "-inf"}
     assert load(tmp_path / "audit.json").mechanism == "sommé"
@@ -347,9 +354,9 @@ def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path: Path) -> None:
         ("\xff", "audit.json is not an audit file: "),
         ('{"schema": NaN}', "audit.json: NaN is not JSON"),
         ("[]", "audit.json: a saved audit must be a JSON object, got list"),
-        ("{}", "reads audits of schema 2, got schema None"),
-        ('{"schema": 3}', "reads audits of schema 2, got schema 3"),
-        ('{"schema": true}', "reads audits of schema 2, got schema True"),
+        ("{}", "reads audits of schema 3, got schema None"),
+        ('{"schema": 4}', "reads audits of schema 3, got schema 4"),
+        ('{"schema": true}', "reads audits of schema 3, got schema True"),
     ],
 )
 def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:

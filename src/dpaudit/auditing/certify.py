@@ -19,7 +19,7 @@ from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.race import Contender
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.events import Event, strongest_event
+from dpaudit.events import Event, rule_of, strongest_event
 from dpaudit.evidence import Counterexample, Tally
 from dpaudit.mechanism import Mechanism, draw_side
 from dpaudit.outputs import Encoder, stack
@@ -110,6 +110,7 @@ def certify(
         epsilon_lower=epsilon_from_event(likely.lower, unlikely.upper, delta),
         alpha=alpha,
         seed=seed,
+        rule=rule_of(event, found.encoder),
     )
 
 

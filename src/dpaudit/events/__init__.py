@@ -11,6 +11,7 @@ from dpaudit.events.kinds import (
     IsWord,
     Outside,
 )
+from dpaudit.events.rule import Rule, rule_from_json, rule_of
 from dpaudit.events.search import plainest_event, strongest_event
 
 __all__ = [
@@ -23,6 +24,9 @@ __all__ = [
     "IsNumber",
     "IsWord",
     "Outside",
+    "Rule",
     "plainest_event",
+    "rule_from_json",
+    "rule_of",
     "strongest_event",
 ]

@@ -16,12 +16,15 @@ from typing import Any, Literal, NoReturn
 
 from dpaudit.claim_text import claim_from_json
 from dpaudit.claims import Claim, InvalidClaim, Profile
+from dpaudit.events import rule_from_json
 from dpaudit.evidence.values import Audit, Counterexample, Evidence, PairRecord, Tally, Verdict
 from dpaudit.neighbours import Pair
 from dpaudit.plain import InvalidAuditFile, decoded, encoded, encoded_float
 
-SCHEMA = 2
-_ADDED = {1: {"simplest": None, "tester": "not recorded"}}  # what an older schema does not have
+SCHEMA = 3
+# What older schemas do not have, in an audit and in a counterexample.
+_ADDED: dict[int, dict[str, object]] = {1: {"simplest": None, "tester": "not recorded"}, 2: {}}
+_ADDED_TO_COUNTEREXAMPLES = {"rule": None}
 
 
 def audit_to_json(audit: Audit) -> dict[str, object]:
@@ -40,7 +43,7 @@ def audit_from_json(saved: Mapping[str, object]) -> Audit:
     fields = dict(saved)
     schema = fields.pop("schema", None)
     if type(schema) is int and schema in _ADDED:
-        fields, schema = {**_ADDED[schema], **fields}, SCHEMA
+        fields, schema = _brought_up(fields, schema), SCHEMA
     if schema != SCHEMA or isinstance(schema, bool):
         raise InvalidAuditFile(
             f"this dpaudit reads audits of schema {SCHEMA}, got schema {schema!r}. "
@@ -48,6 +51,16 @@ def audit_from_json(saved: Mapping[str, object]) -> Audit:
         )
     audit: Audit = AUDIT.read(fields, "")
     return audit
+
+
+def _brought_up(fields: Mapping[str, object], schema: int) -> dict[str, object]:
+    """The fields of an older audit, with what it does not have."""
+    found = {**_ADDED[schema], **fields}
+    for name in ("counterexample", "simplest"):
+        saved = found.get(name)
+        if isinstance(saved, Mapping):
+            found[name] = {**_ADDED_TO_COUNTEREXAMPLES, **saved}
+    return found
 
 
 def audit_text(audit: Audit) -> str:
@@ -250,6 +263,7 @@ COUNTEREXAMPLE = record(
         "epsilon_lower": NUMBER,
         "alpha": NUMBER,
         "seed": SEED,
+        "rule": maybe(Form(lambda rule: rule.to_json(), lambda saved, _: rule_from_json(saved))),
     },
 )
 AUDIT = record(

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Literal
 
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
+from dpaudit.events import Rule
 from dpaudit.neighbours import Pair
 from dpaudit.stats.profiles import most_likely
 
@@ -49,7 +50,8 @@ class Counterexample:
 
     The bounds were certified on fresh samples, which `seed` (entropy, then spawn key) draws again;
     together they hold with probability at least `1 - alpha`. `epsilon_lower` is what this event
-    alone shows at `delta`; all draws of the audit together may show more.
+    alone shows at `delta`; all draws of the audit together may show more. `rule` is the event as
+    a test of outputs, `rule.holds(outputs)`; None in files of an older dpaudit.
     """
 
     pair: Pair
@@ -61,6 +63,7 @@ class Counterexample:
     epsilon_lower: float
     alpha: float
     seed: tuple[int, ...]
+    rule: Rule | None = None
 
     @property
     def likely(self) -> Tally:

@@ -1,8 +1,11 @@
 """The way from outputs to tables and from cells back to words."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from dpaudit.outputs.layout import OTHER, WORDS, Layout
+from dpaudit.outputs.leaves import Key
 from dpaudit.outputs.sheet import encoded
 from dpaudit.outputs.table import MISSING, Table
 from dpaudit.returned import Outputs
@@ -23,8 +26,9 @@ class Encoder:
     ([3.0, 4.0], 'missing')
     """
 
-    def __init__(self) -> None:
-        self._layout = Layout()
+    def __init__(self, *, lengths_of: Collection[str] = ()) -> None:
+        """`lengths_of` names places whose length is a column in any case."""
+        self._layout = Layout(lengths_of)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,6 +60,14 @@ class Encoder:
         if code < len(WORDS):
             return WORDS[code]
         return "other" if code == OTHER else self._layout.columns[column].words[code - len(WORDS)]
+
+    def codes(self, column: int) -> dict[Key, int]:
+        """The codes of a column's words, by the type and the text of the word."""
+        return dict(self._layout.columns[column].codes)
+
+    def key(self, column: int, code: int) -> Key:
+        """Give the type and the text of a word."""
+        return next(key for key, known in self.codes(column).items() if known == code)
 
     def value(self, column: int, number: float) -> str:
         """Write a number as this column's outputs are written: True, 3, 0.773."""

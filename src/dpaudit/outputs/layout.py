@@ -1,5 +1,6 @@
 """The columns known so far, and the places of the output they stand for."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,7 +46,8 @@ class Place:
 class Layout:
     """Columns in the order of their first sight, found by place."""
 
-    def __init__(self) -> None:
+    def __init__(self, lengths_of: Collection[str] = ()) -> None:
+        self.lengths_of = frozenset(lengths_of)  # places whose length is a column in any case
         self.columns: list[Column] = []
         self.root = Place("output")
         self.rest = Place("output (rest)")

@@ -177,7 +177,7 @@ class _Sheet:
             if place.length is None:
                 place.length = int(lengths[0])
             place.length_varies = place.length_varies or bool(np.any(lengths != place.length))
-        if place.length_varies:
+        if place.length_varies or place.name in self._layout.lengths_of:
             length = self._layout.place_inside(place, "len", None, f"len({place.name})")
             for rows, lengths in containers:
                 self._numbers(length, rows, lengths)

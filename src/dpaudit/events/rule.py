@@ -1,0 +1,174 @@
+"""An event that stands by itself: it can be saved, and asked of the outputs of other code.
+
+An event of the search speaks of columns and codes of one encoder. A rule knows the places of the
+output by name and words by their type and text, so any outputs can be asked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.events.kinds import (
+    Above,
+    Below,
+    Between,
+    Both,
+    Equals,
+    Event,
+    IsNumber,
+    IsWord,
+    Outside,
+)
+from dpaudit.outputs import MISSING, Encoder, Table
+from dpaudit.outputs.layout import OTHER, WORDS
+from dpaudit.plain import InvalidAuditFile, decoded, encoded_float
+from dpaudit.returned import Outputs
+
+Single: TypeAlias = Above | Below | Between | Outside | Equals | IsWord | IsNumber
+
+_KINDS: dict[str, type[Single]] = {
+    kind.__name__: kind for kind in (Above, Below, Between, Outside, Equals, IsWord, IsNumber)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of one place, with the code that the event knows it by."""
+
+    place: int
+    code: int
+    type_: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """An event over places of the output: its columns are positions in `places`.
+
+    >>> encoder = Encoder()
+    >>> table = encoder.encode([["yes", 1.0], ["no", 2.0]])
+    >>> rule = rule_of(Both(IsWord(0, 5), Above(1, 0.5)), encoder)
+    >>> rule.places, rule.holds([["yes", 3.0], ["no", 3.0], ["yes"]]).tolist()
+    (('output[0]', 'output[1]'), [True, False, False])
+    """
+
+    event: Event
+    places: tuple[str, ...]
+    words: tuple[Word, ...]
+
+    def holds(self, outputs: Outputs) -> npt.NDArray[np.bool_]:
+        """Tell for each output whether the event happened."""
+        lengths_of = [name[4:-1] for name in self.places if name.startswith("len(")]
+        encoder = Encoder(lengths_of=lengths_of)
+        return self.event.holds(self._seen(encoder.encode(outputs), encoder))
+
+    def _seen(self, table: Table, encoder: Encoder) -> Table:
+        """The places of the rule alone, with the codes that it knows."""
+        numbers = np.zeros((len(table), len(self.places)))
+        atoms = np.full(numbers.shape, MISSING, dtype=np.int32)
+        for position, name in enumerate(self.places):
+            if name not in encoder.names:
+                continue
+            column = encoder.names.index(name)
+            numbers[:, position] = table.numbers[:, column]
+            atoms[:, position] = self._known(table.codes()[:, column], encoder, column, position)
+        return Table(numbers, atoms)
+
+    def _known(
+        self, codes: npt.NDArray[np.int32], encoder: Encoder, column: int, position: int
+    ) -> npt.NDArray[np.int32]:
+        found = np.where(codes >= len(WORDS), OTHER, codes)
+        known = encoder.codes(column)
+        for word in self.words:
+            code = known.get((word.type_, word.text))
+            if word.place == position and code is not None:
+                found[codes == code] = word.code
+        return found.astype(np.int32)
+
+    def to_json(self) -> dict[str, object]:
+        """The rule as plain JSON values."""
+        return {
+            "event": _written(self.event),
+            "places": list(self.places),
+            "words": [[word.place, word.code, word.type_, word.text] for word in self.words],
+        }
+
+
+def rule_of(event: Event, encoder: Encoder) -> Rule:
+    """The rule of an event whose columns and codes are those of an encoder."""
+    columns = sorted({part.column for part in singles(event)})
+    where = {column: position for position, column in enumerate(columns)}
+    words = tuple(
+        Word(where[part.column], part.code, *encoder.key(part.column, part.code))
+        for part in singles(event)
+        if isinstance(part, IsWord) and len(WORDS) <= part.code < OTHER
+    )
+    return Rule(
+        event=_moved(event, where),
+        places=tuple(encoder.names[column] for column in columns),
+        words=words,
+    )
+
+
+def rule_from_json(saved: object) -> Rule:
+    """The rule that `to_json` gave; `InvalidAuditFile` where it is none."""
+    if not isinstance(saved, Mapping) or set(saved) != {"event", "places", "words"}:
+        raise InvalidAuditFile(f"a rule has an event, places and words, got {saved!r}.")
+    try:
+        places = tuple(str(name) for name in saved["places"])
+        words = tuple(
+            Word(int(place), int(code), str(type_), str(text))
+            for place, code, type_, text in saved["words"]
+        )
+        event = _read(saved["event"])
+    except (TypeError, ValueError, KeyError) as error:
+        raise InvalidAuditFile(f"a rule cannot be read: {error}.") from error
+    if any(not 0 <= part.column < len(places) for part in singles(event)):
+        raise InvalidAuditFile("a rule speaks of a place that it does not name.")
+    return Rule(event=event, places=places, words=words)
+
+
+def singles(event: Event) -> list[Single]:
+    """The comparisons that an event is made of."""
+    if isinstance(event, Both):
+        return [*singles(event.first), *singles(event.second)]
+    assert isinstance(event, Single)
+    return [event]
+
+
+def _moved(event: Event, where: Mapping[int, int]) -> Event:
+    if isinstance(event, Both):
+        return Both(_moved(event.first, where), _moved(event.second, where))
+    assert isinstance(event, Single)
+    return dataclasses.replace(event, column=where[event.column])
+
+
+def _written(event: Event) -> list[object]:
+    """The name of the kind, then its fields in order."""
+    if isinstance(event, Both):
+        return ["Both", _written(event.first), _written(event.second)]
+    assert isinstance(event, Single)
+    fields = (getattr(event, field.name) for field in dataclasses.fields(event))
+    return [
+        type(event).__name__,
+        *(encoded_float(value) if isinstance(value, float) else int(value) for value in fields),
+    ]
+
+
+def _read(saved: Any) -> Event:
+    name, *fields = saved
+    if name == "Both":
+        first, second = fields
+        return Both(_read(first), _read(second))
+    kind = _KINDS[name]
+    column, *rest = fields
+    values = [decoded(value) for value in rest]
+    if kind is not IsWord:
+        values = [float(value) for value in values]
+    return kind(int(column), *values)
