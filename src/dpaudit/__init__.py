@@ -16,6 +16,7 @@ from dpaudit._version import __version__
 if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compares the two
     from dpaudit.auditing import audit as audit
     from dpaudit.auditing.compare import compare_samples as compare_samples
+    from dpaudit.auditing.replay import replay as replay
     from dpaudit.auditing.shrink import shrink as shrink
     from dpaudit.claims import ZCDP as ZCDP
     from dpaudit.claims import ApproxDP as ApproxDP
@@ -111,6 +112,7 @@ _HOME = {
     "audit": "dpaudit.auditing",
     "compare_samples": "dpaudit.auditing.compare",
     "shrink": "dpaudit.auditing.shrink",
+    "replay": "dpaudit.auditing.replay",
     "measure_epsilon": "dpaudit.measuring",
     # what comes back
     "Audit": "dpaudit.evidence",

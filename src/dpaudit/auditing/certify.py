@@ -96,7 +96,10 @@ def certify(
         draws=draws,
         alpha=alpha,
     )
-    data, neighbour = (_tally(event, found.encoder, side, alpha) for side in fresh)
+    data, neighbour = (
+        tally(lambda outputs: event.holds(found.encoder.encode(outputs)), side, alpha)
+        for side in fresh
+    )
     if data is None or neighbour is None:
         return None
     likely, unlikely = (data, neighbour) if from_data else (neighbour, data)
@@ -214,15 +217,19 @@ def _level(found: Suspect) -> tuple[float, float]:
     return max(levels_of(claim), key=excess)
 
 
-def _tally(event: Event, encoder: Encoder, fresh: Iterable[Outputs], alpha: float) -> Tally | None:
-    """Count the event on the fresh outputs of one side; None if there are none."""
+def tally(
+    holds: Callable[[Outputs], npt.NDArray[np.bool_]], fresh: Iterable[Outputs], alpha: float
+) -> Tally | None:
+    """Count an event on the fresh outputs of one side; None if there are none."""
     hits = draws = 0
     for outputs in fresh:
-        hits += int(event.holds(encoder.encode(outputs)).sum())
+        hits += int(np.count_nonzero(holds(outputs)))
         draws += len(outputs)
-    if draws == 0:
-        return None
-    # Four bounds are shown, two on each side: a quarter of alpha for each.
+    return counted(hits, draws, alpha) if draws else None
+
+
+def counted(hits: int, draws: int, alpha: float) -> Tally:
+    """The tally of so many hits: four bounds are shown, two on each side, with alpha/4 for each."""
     return Tally(
         hits=hits,
         draws=draws,

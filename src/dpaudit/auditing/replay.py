@@ -1,0 +1,101 @@
+"""A counterexample again: its event counted on fresh samples, of the same code or of another.
+
+Nothing is searched, so a few draws are enough: as many as the counts seen before say are needed.
+The bounds hold whatever those counts were, because no fresh sample had a say in them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
+from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.certify import MOST, counted, fresh_draws, tally
+from dpaudit.claims import Claim
+from dpaudit.evidence import Counterexample, Tally
+from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.stats.binomial import epsilon_from_event
+
+_FEWEST = 64  # draws of a side
+_SET_BACK = 3.0  # standard errors by which what was seen is set back: all but one in 500 succeed
+
+
+def replay(
+    found: Counterexample,
+    mechanism: Callable[..., object] | Mechanism,
+    claim: Claim,
+    *,
+    alpha: float = 1e-6,
+    samples: int | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> Counterexample:
+    """Count the event of a counterexample on fresh samples, and certify its bounds anew.
+
+    The bounds of what comes back hold with probability at least `1 - alpha`; its
+    `.breaks(claim)` says whether they still refute. `samples` bounds the draws of both sides
+    together (80 000 if not given); as many are made as the counts seen before say are needed.
+
+    >>> import numpy as np, dpaudit
+    >>> def noisy_sum(data, size, rng, scale=1.0):
+    ...     return sum(data) + rng.laplace(scale=scale, size=size)
+    >>> pair = dpaudit.pairs([([1.0], [-1.0])])  # 2 apart, so epsilon is 2
+    >>> found = dpaudit.audit(noisy_sum, dpaudit.PureDP(1.0), pair, rng=7).counterexample
+    >>> again = dpaudit.replay(found, noisy_sum, dpaudit.PureDP(1.0), rng=8)
+    >>> again.breaks(dpaudit.PureDP(1.0)), again.data.draws < found.data.draws / 10
+    (True, True)
+    >>> def mended(data, size, rng):
+    ...     return noisy_sum(data, size, rng, scale=2.0)
+    >>> dpaudit.replay(found, mended, dpaudit.PureDP(1.0), rng=8).breaks(dpaudit.PureDP(1.0))
+    False
+    """
+    check_arguments(claim, alpha, None)
+    check_budget(samples, None)
+    if found.rule is None:
+        raise ValueError(
+            "this counterexample was saved by an older dpaudit, without its event as a rule. "
+            "Audit its pair again: dpaudit.audit(mechanism, claim, dpaudit.pairs([found.pair]))."
+        )
+    subject, entropy = as_mechanism(mechanism), entropy_of(rng)
+    most = max((MOST if samples is None else int(samples)) // 2, 1)
+    draws = min(needed(found, claim, alpha), most)
+    budget = Budget(2 * draws, None)
+    tallies = []
+    for side, data in enumerate((found.pair.data, found.pair.neighbour)):
+        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(entropy, 1, side), by=1.0)
+        one = tally(found.rule.holds, fresh, alpha)
+        assert one is not None
+        tallies.append(one)
+    return _certified(replace(found, alpha=float(alpha), seed=(entropy, 1)), *tallies)
+
+
+def needed(found: Counterexample, claim: Claim, alpha: float) -> int:
+    """About how many draws of a side break the claim again; as many as were made if none do."""
+    most = max(found.data.draws, found.neighbour.draws)
+    draws = _FEWEST
+    while draws < most:
+        likely, unlikely = (
+            counted(_expected(one, draws, way), draws, alpha)
+            for one, way in ((found.likely, -1.0), (found.unlikely, 1.0))
+        )
+        sides = (likely, unlikely) if found.likelier == "data" else (unlikely, likely)
+        if _certified(found, *sides).breaks(claim):
+            return draws
+        draws = math.ceil(1.2 * draws)
+    return most
+
+
+def _expected(seen: Tally, draws: int, way: float) -> int:
+    """The hits to expect of so many draws, a few standard errors to the bad side."""
+    rate = (seen.hits + 0.5) / (seen.draws + 1.0)
+    spread = _SET_BACK * math.sqrt(draws * rate * (1.0 - rate))
+    return round(min(max(draws * rate + way * spread, 0.0), float(draws)))
+
+
+def _certified(found: Counterexample, data: Tally, neighbour: Tally) -> Counterexample:
+    likely, unlikely = (data, neighbour) if found.likelier == "data" else (neighbour, data)
+    shown = epsilon_from_event(likely.lower, unlikely.upper, found.delta)
+    return replace(found, data=data, neighbour=neighbour, epsilon_lower=shown)

@@ -1,0 +1,120 @@
+"""A counterexample again: refuted with a few draws, valid, and silent on code that was mended."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpaudit
+from dpaudit import Counterexample, Pair, PureDP
+from dpaudit.auditing.certify import counted
+from dpaudit.auditing.replay import needed
+from dpaudit.events import Above, Rule
+
+ON_CLAIM = PureDP(1.0)
+
+
+def noisy(scale: float) -> Any:
+    def mechanism(data: Any, size: int, rng: np.random.Generator) -> Any:
+        return sum(data) + rng.laplace(scale=scale, size=size)
+
+    return mechanism
+
+
+def above_one(*, hits: int = 20_000, neighbour_hits: int = 2_700) -> Counterexample:
+    """`output > 1` on data 1 and neighbour -1, seen so often of 40 000 draws."""
+    data, neighbour = (counted(count, 40_000, 1e-6) for count in (hits, neighbour_hits))
+    return Counterexample(
+        pair=Pair([1.0], [-1.0]),
+        event="output > 1",
+        likelier="data",
+        data=data,
+        neighbour=neighbour,
+        delta=0.0,
+        epsilon_lower=float(np.log(data.lower / neighbour.upper)),
+        alpha=1e-6,
+        seed=(7, 1),
+        rule=Rule(event=Above(0, 1.0), places=("output",), words=()),
+    )
+
+
+def test_broken_code_is_refuted_again_with_a_few_draws() -> None:
+    broken = sum(
+        dpaudit.replay(above_one(), noisy(1.0), ON_CLAIM, rng=seed).breaks(ON_CLAIM)
+        for seed in range(100)
+    )
+    assert broken >= 95
+    assert dpaudit.replay(above_one(), noisy(1.0), ON_CLAIM, rng=1).data.draws < 2_000
+
+
+def test_code_exactly_on_its_claim_is_refuted_at_most_in_a_share_alpha() -> None:
+    """Twice the noise: `output > 1` is then exactly e times as likely."""
+    alpha, runs = 0.2, 400
+    found = above_one()
+    broken = sum(
+        dpaudit.replay(found, noisy(2.0), ON_CLAIM, alpha=alpha, rng=seed).breaks(ON_CLAIM)
+        for seed in range(runs)
+    )
+    assert stats.binomtest(broken, runs, alpha, alternative="greater").pvalue > 1e-6
+
+
+def test_the_bounds_are_of_the_fresh_draws_alone() -> None:
+    found = above_one()
+    again = dpaudit.replay(found, noisy(1.0), ON_CLAIM, alpha=1e-4, rng=3)
+    for tally in (again.data, again.neighbour):
+        assert tally == counted(tally.hits, tally.draws, 1e-4)
+    assert again.epsilon_lower == pytest.approx(
+        np.log(again.data.lower / again.neighbour.upper), rel=1e-12
+    )
+    assert (again.alpha, again.seed) == (1e-4, (3, 1))
+    assert (again.pair, again.event, again.rule) == (found.pair, found.event, found.rule)
+
+
+def test_the_same_seed_gives_the_same_replay() -> None:
+    first, second, other = (
+        dpaudit.replay(above_one(), noisy(1.0), ON_CLAIM, rng=seed) for seed in (3, 3, 4)
+    )
+    assert first == second
+    assert first.data != other.data
+
+
+def test_what_is_likelier_on_the_neighbour_stays_so() -> None:
+    found = dataclasses.replace(
+        above_one(hits=2_700, neighbour_hits=20_000),
+        likelier="neighbour",
+        pair=Pair([-1.0], [1.0]),
+    )
+    again = dpaudit.replay(found, noisy(1.0), ON_CLAIM, rng=3)
+    assert again.breaks(ON_CLAIM)
+    assert again.neighbour.rate > again.data.rate
+
+
+def test_draws_grow_as_the_leak_gets_smaller_and_end_where_it_was_found() -> None:
+    strong, weak = above_one(), above_one(neighbour_hits=6_500)
+    assert needed(strong, ON_CLAIM, 1e-6) < needed(weak, ON_CLAIM, 1e-6) <= 40_000
+    assert needed(above_one(neighbour_hits=19_000), ON_CLAIM, 1e-6) == 40_000
+    limited = dpaudit.replay(weak, noisy(1.0), ON_CLAIM, samples=500, rng=3)
+    assert limited.data.draws == limited.neighbour.draws == 250
+
+
+def test_a_saved_counterexample_is_replayed(tmp_path: Any) -> None:
+    def release(data: Any, size: int, rng: np.random.Generator) -> list[Any]:
+        """Says "empty" of an empty dataset, and two numbers otherwise."""
+        return ["empty" if not data else [1.0, float(rng.normal())] for _ in range(size)]
+
+    audit = dpaudit.audit(release, ON_CLAIM, [([], [1.0])], rng=3)
+    audit.save(tmp_path / "audit.json")
+    found = dpaudit.load(tmp_path / "audit.json").counterexample
+    assert found is not None
+    again = dpaudit.replay(found, release, ON_CLAIM, rng=4)
+    assert again.breaks(ON_CLAIM)
+    assert again.likely.rate == 1.0
+    assert again.unlikely.rate == 0.0
+
+
+def test_a_counterexample_without_a_rule_says_what_to_do() -> None:
+    old = dataclasses.replace(above_one(), rule=None)
+    with pytest.raises(ValueError, match=r"Audit its pair again: dpaudit\.audit"):
+        dpaudit.replay(old, noisy(1.0), ON_CLAIM)
