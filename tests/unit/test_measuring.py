@@ -184,6 +184,21 @@ def test_the_reader_that_says_most_is_chosen_and_taught_all() -> None:
     assert low < 0.0 < high
 
 
+def test_of_readers_that_cannot_be_told_apart_the_simplest_is_chosen() -> None:
+    rng = np.random.default_rng(5)
+    labels = rng.random(4_000) < 0.5
+    seen = Labelled(Table(rng.normal(size=(4_000, 1)) + labels[:, None], None), labels)
+
+    def recipe(name: str, complexity: int, noise: float) -> Recipe:
+        def teach(_: Labelled) -> Any:
+            return lambda table: table.numbers[:, 0] + rng.normal(scale=noise, size=len(table))
+
+        return Recipe(name=name, view=lambda table: table, teach=teach, complexity=complexity)
+
+    rivals = [recipe("intricate", 3, 0.0), recipe("blind", 0, 99.0), recipe("simple", 1, 0.01)]
+    assert most_likely(rivals, seen, [seen])[0].name == "simple"
+
+
 def test_views_of_running_totals_and_of_words() -> None:
     totals = Table(np.cumsum(np.ones((2, 4)), axis=1), None)
     assert steps(totals).numbers.tolist() == [[1.0] * 4] * 2

@@ -1,8 +1,10 @@
 """From many recipes to one reader, by outputs that none of the readers has learned.
 
 A reader is judged by the likelihood of all labels, not by the outputs on which it is surest: those
-are few, and the best of many readers on few outputs is mostly the luckiest. The best is then taught
-anew with all outputs seen; how far it can be trusted is known from those that it had not learned.
+are few, and the best of many readers on few outputs is mostly the luckiest. Of readers that cannot
+be told from the best the simplest is taken (Breiman et al. 1984, the rule of one standard error),
+for it is the least wrong about rare outputs. It is then taught anew with all outputs seen; how far
+it can be trusted is known from those that it had not learned.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ def most_likely(
     pieces = list(fresh)
     labels = np.concatenate([piece.labels for piece in pieces])
     scores = [np.concatenate([reader(piece.table) for piece in pieces]) for reader in readers]
-    best = int(np.argmax([_likelihood(each, labels) for each in scores]))
+    best = _simplest(recipes, [_likelihoods(each, labels) for each in scores])
     known = Labelled(
         stack([seen.table, *(piece.table for piece in pieces)]),
         np.concatenate([seen.labels, labels]),
@@ -33,10 +35,23 @@ def most_likely(
     return recipes[best].taught(known), Odds(scores[best], labels), known
 
 
-def _likelihood(scores: Floats, labels: Labels) -> float:
-    """The likelihood of each half of the labels by the odds that the other half teaches."""
+def _simplest(recipes: Sequence[Recipe], likelihoods: Sequence[Floats]) -> int:
+    """The simplest of the readers that are at most one standard error less likely than the best."""
+    means = [float(each.mean()) for each in likelihoods]
+    best = likelihoods[int(np.argmax(means))]
+
+    def is_as_good(each: Floats) -> bool:
+        lost = best - each
+        return bool(lost.mean() <= lost.std() / np.sqrt(len(lost)))
+
+    as_good = [place for place, each in enumerate(likelihoods) if is_as_good(each)]
+    return min(as_good, key=lambda place: (recipes[place].complexity, -means[place]))
+
+
+def _likelihoods(scores: Floats, labels: Labels) -> Floats:
+    """The log-likelihood of each label by the odds that the other half of the outputs teaches."""
+    found = np.empty(len(labels))
     first, second = slice(0, None, 2), slice(1, None, 2)
-    return sum(
-        Odds(scores[one], labels[one]).likelihood(scores[other], labels[other])
-        for one, other in ((first, second), (second, first))
-    )
+    for one, other in ((first, second), (second, first)):
+        found[other] = Odds(scores[one], labels[one]).likelihoods(scores[other], labels[other])
+    return found

@@ -80,10 +80,10 @@ class Odds:
     def __call__(self, scores: Floats) -> Floats:
         return np.asarray(self._model.decision_function(self._standard(scores)), dtype=np.float64)
 
-    def likelihood(self, scores: Floats, labels: Labels) -> float:
-        """The mean log-likelihood of labels that were not learned."""
+    def likelihoods(self, scores: Floats, labels: Labels) -> Floats:
+        """The log-likelihood of each label."""
         log_odds = self(scores)
-        return -float(np.logaddexp(0.0, np.where(labels, -log_odds, log_odds)).mean())
+        return np.asarray(-np.logaddexp(0.0, np.where(labels, -log_odds, log_odds)))
 
     def _standard(self, scores: Floats) -> Floats:
         return np.asarray((scores[:, None] - self._centre) / self._scale)

@@ -19,6 +19,7 @@ from dpaudit.witness.sample import row_keys
 Floats = npt.NDArray[np.float64]
 
 _BOOSTED = ("whole", "steps", "sums")  # trees take long, and one column needs none
+_COMPLEXITY = {"surface": 0, "linear": 1, "remembering": 2, "boosted": 3}
 _CELLS = 6e7  # numbers in the design of a linear score
 _DOUBT = 2.0  # standard deviations
 _MANY = 10_000  # outputs that show whether outputs come again
@@ -31,6 +32,7 @@ class Recipe:
     name: str
     view: View
     teach: Callable[[Labelled], Score]
+    complexity: int = 0  # the larger, the more there is to be learned
 
     def taught(self, seen: Labelled) -> Reader:
         """The reader that these outputs teach."""
@@ -64,7 +66,7 @@ class Modest:
 def recipes(table: Table) -> list[Recipe]:
     """All recipes for outputs like these."""
     return [
-        Recipe(name=f"{name}, {kind}", view=view, teach=teach)
+        Recipe(name=f"{name}, {kind}", view=view, teach=teach, complexity=_COMPLEXITY[kind])
         for name, view in views(table).items()
         for kind, teach in _kinds(name, table)
     ]
