@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 from dpaudit._version import __version__
 
 if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compares the two
+    from dpaudit.asserting import PrivacyViolation as PrivacyViolation
+    from dpaudit.asserting import assert_private as assert_private
+    from dpaudit.asserting import example as example
     from dpaudit.auditing import audit as audit
     from dpaudit.auditing.compare import compare_samples as compare_samples
     from dpaudit.auditing.replay import replay as replay
@@ -114,6 +117,10 @@ _HOME = {
     "shrink": "dpaudit.auditing.shrink",
     "replay": "dpaudit.auditing.replay",
     "measure_epsilon": "dpaudit.measuring",
+    # in a test suite
+    "assert_private": "dpaudit.asserting",
+    "example": "dpaudit.asserting",
+    "PrivacyViolation": "dpaudit.asserting",
     # what comes back
     "Audit": "dpaudit.evidence",
     "Verdict": "dpaudit.evidence",

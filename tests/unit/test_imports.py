@@ -36,6 +36,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"auditing"}),
     frozenset({"measuring"}),
     frozenset({"report", "store"}),
+    frozenset({"asserting"}),
     frozenset({"mechanisms"}),  # the zoo audits itself, but knows no command line
     frozenset({"__init__", "cli", "__main__"}),
 )

@@ -20,7 +20,7 @@ from dpaudit.evidence import (
 )
 from dpaudit.neighbours import Pair
 from dpaudit.report.showing import apart, dataset, lower, one_line, upper
-from dpaudit.report.text import headline, progress_line, render
+from dpaudit.report.text import failure, headline, progress_line, render
 
 PAIR = Pair(np.array([1.0]), np.array([-1.0]))
 REFUTED = Audit(
@@ -115,6 +115,49 @@ REFUTED: clipped_sum is not 1-DP: epsilon >= 1.8 (alpha = 1e-06)
   cost        44,000 draws, 1.2 s
   seed        7; the event's draws: (7, 0, 3)"""
     )
+
+
+def test_the_message_of_a_failed_test_in_full() -> None:
+    assert (
+        failure(REFUTED)
+        == """\
+clipped_sum is not 1-DP: epsilon is at least 1.8
+
+  data        [1.0]
+  neighbour   [-1.0]
+  event       output > 0.773 (likelier on data)
+
+  on data      4,012 of 10,000 draws: probability at least 0.377
+  on neighbour   641 of 10,000 draws: probability at most 0.0741
+
+  The claim allows at most e^1 = 2.72 times.
+  Seen: at least 5.1 times, so this event alone shows epsilon >= 1.63.
+  If the claim held, an audit like this would accuse it with probability at most
+  1e-06.
+
+  searched    replace one of at most 5 records of floats(-1, 1); 1 pair tried
+  cost        44,000 draws, 1.2 s
+  seed        7; the event's draws: (7, 0, 3)
+
+  replay      rng=7 makes the same audit again
+  pin         @dpaudit.example([1.0], [-1.0]) on the test tries this pair first,
+              every time"""
+    )
+
+
+def test_the_message_of_a_failed_test_without_an_event_or_with_long_data() -> None:
+    alone = failure(dataclasses.replace(REFUTED, counterexample=None))
+    assert "no single event was certified" in alone
+    assert "@dpaudit.example([1.0], [-1.0])" in alone  # the strongest pair
+    nothing = failure(dataclasses.replace(REFUTED, counterexample=None, strongest=None))
+    assert "example" not in nothing
+    long = Pair(np.arange(100.0), np.arange(99.0))
+    record = PairRecord(pair=long, samples=1, log_wealth=0.0, growth=0.0)
+    text = failure(dataclasses.replace(REFUTED, counterexample=None, strongest=record))
+    assert "@dpaudit.example(data, neighbour), with the two datasets above," in text
+    assert max(map(len, text.splitlines())) <= 80
+    within = failure(dataclasses.replace(REFUTED, lower_bound=None))
+    assert within.startswith("clipped_sum is not 1-DP: epsilon is more than 1\n")
 
 
 def test_a_not_refuted_audit_in_full() -> None:

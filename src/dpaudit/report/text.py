@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 from dpaudit.evidence import Audit, Counterexample, PairRecord, Progress, Tally, Verdict
-from dpaudit.pair import Pair
+from dpaudit.pair import Pair, shown
 from dpaudit.report.showing import (
     apart,
     count,
@@ -56,6 +56,18 @@ def render(audit: Audit) -> str:
             blocks += _undecided(audit)
     blocks.append([*_searched(audit), *_cost(audit)])
     blocks.append(_warnings(audit))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def failure(audit: Audit) -> str:
+    """A refuted audit as the message of a failed test: the verdict first, then what shows it."""
+    name, claim = one_line(audit.mechanism, NAME), _glued(one_line(str(audit.claim), NAME))
+    first = f"{name} {_broken(audit, claim, at_least='is at least', above='is more than')}"
+    found = audit.simplest or audit.counterexample
+    pinned = found.pair if found is not None else audit.strongest and audit.strongest.pair
+    blocks = [_wrapped(first, first="", rest=INDENT), *_refuted(audit)]
+    blocks.append([*_searched(audit), *_cost(audit)])
+    blocks.append(_again(audit, pinned or None))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -103,15 +115,15 @@ def _headline(audit: Audit) -> str:
     return f"{word} {name}, claimed {claim}{found} {alpha}"
 
 
-def _broken(audit: Audit, name: str) -> str:
+def _broken(audit: Audit, name: str, *, at_least: str = ">=", above: str = ">") -> str:
     """What a refuted claim's parameter must be: more than was claimed, whatever was certified."""
     claim, bound = audit.claim, audit.lower_bound
     if not isinstance(claim, Scalable):
         return f"does not keep {name}"
     if bound is None or bound <= claim.strength:
-        shown = f"{claim.symbol} > {claim.strength:.12g}"
+        shown = f"{claim.symbol} {above} {claim.strength:.12g}"
     else:
-        shown = f"{claim.symbol} >= {lower(bound, above=claim.strength)}"
+        shown = f"{claim.symbol} {at_least} {lower(bound, above=claim.strength)}"
     return f"is not {name}: {_glued(shown)}"
 
 
@@ -271,6 +283,17 @@ def _cost(audit: Audit) -> Iterator[str]:
     event = audit.counterexample
     again = "" if event is None or not event.seed else f"; the event's draws: {event.seed}"
     yield from _row("seed", f"{audit.rng_seed}{again}")
+
+
+def _again(audit: Audit, pair: Pair | None) -> list[str]:
+    """How the same audit is made again, and how its pair is kept in the code."""
+    lines = _row("replay", f"rng={audit.rng_seed} makes the same audit again")
+    if pair is None:
+        return lines
+    pinned = f"@dpaudit.example({shown(pair.data)}, {shown(pair.neighbour)})"
+    if len(pinned) > WIDTH - len(INDENT) - LABEL:
+        pinned = "@dpaudit.example(data, neighbour), with the two datasets above,"
+    return [*lines, *_row("pin", f"{_glued(pinned)} on the test tries this pair first, every time")]
 
 
 def _warnings(audit: Audit) -> list[str]:
