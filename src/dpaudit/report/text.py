@@ -1,4 +1,4 @@
-"""All wording: an audit in one line, in a page of at most 80 columns, and while it runs.
+"""All wording: an audit in one line, in a page of at most 72 columns, and while it runs.
 
 The words are *refuted*, *not refuted* and *undecided*. Lower bounds are rounded down and upper
 bounds up, so that what is printed is never more than what was proved.
@@ -26,7 +26,8 @@ from dpaudit.report.showing import (
 )
 from dpaudit.stats.profiles import most_likely
 
-WIDTH = 80
+WIDTH = 72  # beside the margin of a failed test this still fits into 80 columns
+LINE = 80  # of progress
 INDENT = "  "
 LABEL = 12  # columns of the labels on the left
 NAME = 40  # columns of a mechanism's name
@@ -71,7 +72,7 @@ def failure(audit: Audit) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def progress_line(progress: Progress, *, symbol: str | None = None, width: int = WIDTH) -> str:
+def progress_line(progress: Progress, *, symbol: str | None = None, width: int = LINE) -> str:
     """A running audit in one line; `symbol` is the claim's ("epsilon", "mu" or "rho").
 
     >>> progress = Progress(
@@ -290,10 +291,10 @@ def _again(audit: Audit, pair: Pair | None) -> list[str]:
     lines = _row("replay", f"rng={audit.rng_seed} makes the same audit again")
     if pair is None:
         return lines
-    pinned = f"@dpaudit.example({shown(pair.data)}, {shown(pair.neighbour)})"
+    pinned = _glued(f"@dpaudit.example({shown(pair.data)}, {shown(pair.neighbour)})")
     if len(pinned) > WIDTH - len(INDENT) - LABEL:
         pinned = "@dpaudit.example(data, neighbour), with the two datasets above,"
-    return [*lines, *_row("pin", f"{_glued(pinned)} on the test tries this pair first, every time")]
+    return [*lines, *_row("pin", f"{pinned} on the test tries this pair first, every time")]
 
 
 def _warnings(audit: Audit) -> list[str]:
