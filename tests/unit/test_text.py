@@ -119,32 +119,17 @@ REFUTED: clipped_sum is not 1-DP: epsilon >= 1.8 (alpha = 1e-06)
 
 
 def test_the_message_of_a_failed_test_in_full() -> None:
-    assert (
-        failure(REFUTED)
-        == """\
-clipped_sum is not 1-DP: epsilon is at least 1.8
-
-  data        [1.0]
-  neighbour   [-1.0]
-  event       output > 0.773 (likelier on data)
-
-  on data      4,012 of 10,000 draws: probability at least 0.377
-  on neighbour   641 of 10,000 draws: probability at most 0.0741
-
-  The claim allows at most e^1 = 2.72 times.
-  Seen: at least 5.1 times, so this event alone shows epsilon >= 1.63.
-  If the claim held, an audit like this would accuse it with probability
-  at most 1e-06.
-
-  searched    replace one of at most 5 records of floats(-1, 1);
-              1 pair tried
-  cost        44,000 draws, 1.2 s
-  seed        7; the event's draws: (7, 0, 3)
-
-  replay      rng=7 makes the same audit again
-  pin         @dpaudit.example([1.0], [-1.0]) on the test tries this
-              pair first, every time"""
-    )
+    """The verdict in other words, what an audit says after it, and what to do."""
+    _, shown = render(REFUTED).split("\n\n", 1)
+    assert failure(REFUTED).split("\n") == [
+        "clipped_sum is not 1-DP: epsilon is at least 1.8",
+        "",
+        *shown.split("\n"),
+        "",
+        "  replay      rng=7 makes the same audit again",
+        "  pin         @dpaudit.example([1.0], [-1.0]) on the test tries this",
+        "              pair first, every time",
+    ]
 
 
 def test_the_message_of_a_failed_test_without_an_event_or_with_long_data() -> None:

@@ -72,12 +72,13 @@ class Rule:
         """The places of the rule alone, with the codes that it knows."""
         numbers = np.zeros((len(table), len(self.places)))
         atoms = np.full(numbers.shape, MISSING, dtype=np.int32)
+        names, codes = encoder.names, table.codes()
         for position, name in enumerate(self.places):
-            if name not in encoder.names:
+            if name not in names:
                 continue
-            column = encoder.names.index(name)
+            column = names.index(name)
             numbers[:, position] = table.numbers[:, column]
-            atoms[:, position] = self._known(table.codes()[:, column], encoder, column, position)
+            atoms[:, position] = self._known(codes[:, column], encoder, column, position)
         return Table(numbers, atoms)
 
     def _known(

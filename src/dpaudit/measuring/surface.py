@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpaudit.outputs import NONE, Table
 from dpaudit.testers.parts import Labelled
-from dpaudit.witness.linear import newton
+from dpaudit.witness.linear import newton, variances
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -34,8 +34,8 @@ class Surface:
     >>> labels = labels < np.where((place == 1) & (value < 0.0), 0.9, 0.5)
     >>> table = Table(np.column_stack([place, value]).astype(float), None)
     >>> score = Surface(Labelled(table, labels))
-    >>> score(Table(np.array([[0.0, -1.0], [1.0, -1.0], [1.0, 1.0]]), None)).argmax()
-    np.int64(1)
+    >>> int(score(Table(np.array([[0.0, -1.0], [1.0, -1.0], [1.0, 1.0]]), None)).argmax())
+    1
     """
 
     def __init__(self, seen: Labelled) -> None:
@@ -61,8 +61,7 @@ class Surface:
 
     def uncertainty(self, table: Table) -> Floats:
         """The standard deviation of the log-odds of every row, as learned."""
-        features = self._features(table)
-        return np.asarray(np.sqrt(((features @ self._covariance) * features).sum(axis=1)))
+        return np.sqrt(variances(self._features(table), self._covariance))
 
     def _features(self, table: Table) -> Floats:
         plain = (table.codes()[:, 0] < 0)[:, None]

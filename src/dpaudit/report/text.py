@@ -64,11 +64,11 @@ def failure(audit: Audit) -> str:
     """A refuted audit as the message of a failed test: the verdict first, then what shows it."""
     name, claim = one_line(audit.mechanism, NAME), _glued(one_line(str(audit.claim), NAME))
     first = f"{name} {_broken(audit, claim, at_least='is at least', above='is more than')}"
-    found = audit.simplest or audit.counterexample
-    pinned = found.pair if found is not None else audit.strongest and audit.strongest.pair
+    shown_by = (audit.simplest, audit.counterexample, audit.strongest)
+    pinned = next((found.pair for found in shown_by if found is not None), None)
     blocks = [_wrapped(first, first="", rest=INDENT), *_refuted(audit)]
     blocks.append([*_searched(audit), *_cost(audit)])
-    blocks.append(_again(audit, pinned or None))
+    blocks.append(_again(audit, pinned))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 

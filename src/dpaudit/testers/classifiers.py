@@ -26,7 +26,7 @@ from dpaudit.witness.features import (
     normal_scores,
     penalties,
 )
-from dpaudit.witness.linear import newton
+from dpaudit.witness.linear import newton, variances
 from dpaudit.witness.sample import Sample, row_keys
 
 Floats = npt.NDArray[np.float64]
@@ -109,7 +109,7 @@ class LinearScore:
 
     def _deviations(self, table: Table) -> Floats:
         matrix, index = self._design(table)
-        return np.asarray(np.sqrt(((matrix @ self._covariance) * matrix).sum(axis=1))[index])
+        return np.asarray(np.sqrt(variances(matrix, self._covariance))[index])
 
     def _design(self, table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:
         rows, index = self._sample.compress(table)

@@ -52,12 +52,17 @@ class LinearBank:
 
     def _predict(self, features: Floats) -> Floats:
         mode = np.matmul(features, self._beta[:, :, None])[:, :, 0]
-        variance = (np.matmul(features, self._covariance) * features).sum(axis=2)
+        variance = variances(features, self._covariance)
         return np.asarray(mode / np.sqrt(1.0 + np.pi / 8.0 * variance))
 
     def _design(self, view: View) -> Floats:
         made = {feature_map: design(view, feature_map) for feature_map, _ in self._models}
         return np.stack([made[feature_map] for feature_map, _ in self._models])
+
+
+def variances(features: Floats, covariance: Floats) -> Floats:
+    """The posterior variance of the logit of every row of a design."""
+    return np.asarray((np.matmul(features, covariance) * features).sum(axis=-1))
 
 
 def newton(
