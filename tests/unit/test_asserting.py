@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpaudit
 from dpaudit import PrivacyViolation, PureDP
 from dpaudit.asserting.example import pinned_pairs
+from dpaudit.mechanisms import RandomizedResponse
 
 REPLACED = dpaudit.replace_one(dpaudit.floats(-1, 1), max_records=5)
 
@@ -96,3 +98,22 @@ def test_a_pin_is_forgotten_when_the_test_fails() -> None:
     with pytest.raises(RuntimeError):
         check()
     assert pinned_pairs(clipped_sum) == ()
+
+
+@pytest.mark.slow
+def test_what_is_exactly_on_its_claim_fails_at_most_in_a_share_alpha() -> None:
+    """Pinned pairs and search together: each has half of alpha, on the same seeds."""
+    alpha, runs, failed = 0.2, 40, 0
+    pair = dpaudit.pairs([([1], [0])])
+
+    @dpaudit.example([1], [0])
+    def check(seed: int) -> None:
+        mechanism = RandomizedResponse(1.0)
+        dpaudit.assert_private(mechanism, PureDP(1.0), pair, alpha=alpha, samples=400, rng=seed)
+
+    for seed in range(runs):
+        try:
+            check(seed)
+        except PrivacyViolation:
+            failed += 1
+    assert stats.binomtest(failed, runs, alpha, alternative="greater").pvalue > 1e-6
