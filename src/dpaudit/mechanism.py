@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.naming import ONE_AT_A_TIME, name_of, target_of
 from dpaudit.returned import InvalidOutput, Outputs, WrongLength, checked, rows, short
 
 __all__ = [
@@ -63,7 +64,8 @@ class Mechanism:
     """A named function `(data, size, rng)` that gives `size` independent outputs.
 
     Made by `as_mechanism`. `draw` hands the function a copy of the data, so that one call cannot
-    corrupt the next, and checks that the outputs lie on the first axis.
+    corrupt the next, and checks that the outputs lie on the first axis. `target` is the text that
+    `dpaudit.loading` finds it by again, None where there is none.
 
     >>> mechanism = as_mechanism(lambda data, size, rng: sum(data) + rng.laplace(size=size))
     >>> mechanism.draw([1.0, 2.0], 4, np.random.default_rng(0)).shape
@@ -72,6 +74,7 @@ class Mechanism:
 
     name: str
     function: Callable[[Any, int, np.random.Generator], object]
+    target: str | None = None
 
     def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         """Give `size` outputs on `data`: a numeric array with the draws first, or a list."""
@@ -114,7 +117,7 @@ def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
     """
     if isinstance(function, Mechanism):
         return function
-    name = _name_of(function)
+    name = name_of(function)
     if inspect.isclass(function):
         raise InvalidMechanism(f"{name} is a class. Pass an instance of it: {name}(...).")
     if not callable(function):
@@ -122,7 +125,16 @@ def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
             f"a mechanism must be callable as f(data, size, rng) or f(data, size), "
             f"got {short(function)}."
         )
-    return Mechanism(name=name, function=_adapted(function, name))
+    return Mechanism(name=name, function=_adapted(function, name), target=_target_of(function))
+
+
+def _target_of(function: Callable[..., object]) -> str | None:
+    """Say how to import a callable again, or the function that it calls once for each draw."""
+    own = target_of(function)
+    if own is not None or not isinstance(function, _OneAtATime):
+        return own
+    inner = target_of(function.function)
+    return None if inner is None else ONE_AT_A_TIME.format(inner)
 
 
 def _adapted(function: Callable[..., object], name: str) -> _Call:
@@ -180,16 +192,6 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter] | No
         return None
 
 
-def _name_of(function: object) -> str:
-    """Give a callable's own name, or what it wraps, or its class."""
-    for attribute in ("name", "__name__"):
-        name = getattr(function, attribute, None)
-        if isinstance(name, str):
-            return name
-    wrapped = getattr(function, "func", None)  # functools.partial
-    return type(function).__name__ if wrapped is None else _name_of(wrapped)
-
-
 class _OneAtATime:
     """A callable `f(data)` or `f(data, rng)` repeated once per draw."""
 
@@ -197,18 +199,18 @@ class _OneAtATime:
         parameters = _parameters(function) or []
         ordered = [p for p in parameters if p.kind in _POSITIONAL]
         by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[2:]]
-        self._function = function
+        self.function = function
         self._rng_second = len(ordered) > 1 and (
             ordered[1].default is inspect.Parameter.empty or ordered[1].name in _RNG_NAMES
         )
         self._rng_name = next((name for name in by_name if name in _RNG_NAMES), None)
-        self.__name__ = _name_of(function)
+        self.__name__ = name_of(function)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__module__ = getattr(function, "__module__", __name__)
         self.__doc__ = getattr(function, "__doc__", None)
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[object]:
-        function = self._function
+        function = self.function
         if self._rng_second:
             return [function(_own_copy(data), rng) for _ in range(size)]
         if self._rng_name is not None:
@@ -222,7 +224,7 @@ class _OneAtATime:
         """Pickle by name where this is a decorated function, as Python does with functions."""
         if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
             return str(self.__qualname__)
-        return one_at_a_time, (self._function,)
+        return one_at_a_time, (self.function,)
 
 
 def one_at_a_time(function: Callable[..., object]) -> Callable[[Any, int, Any], list[object]]:

@@ -23,6 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "domains",
             "events",
             "frames",
+            "naming",
             "outputs",
             "pair",
             "plain",

@@ -5,6 +5,7 @@
 """
 
 from dpaudit.evidence.saving import audit_from_json, load
+from dpaudit.evidence.software import software_in_use
 from dpaudit.evidence.values import (
     Audit,
     Counterexample,
@@ -28,4 +29,5 @@ __all__ = [
     "Verdict",
     "audit_from_json",
     "load",
+    "software_in_use",
 ]

@@ -21,9 +21,14 @@ from dpaudit.evidence.values import Audit, Counterexample, Evidence, PairRecord,
 from dpaudit.neighbours import Pair
 from dpaudit.plain import InvalidAuditFile, decoded, encoded, encoded_float
 
-SCHEMA = 3
+SCHEMA = 4
 # What older schemas do not have, in an audit and in a counterexample.
-_ADDED: dict[int, dict[str, object]] = {1: {"simplest": None, "tester": "not recorded"}, 2: {}}
+_IN_4: dict[str, object] = {"target": None, "software": []}
+_ADDED: dict[int, dict[str, object]] = {
+    1: {"simplest": None, "tester": "not recorded", **_IN_4},
+    2: _IN_4,
+    3: _IN_4,
+}
 _ADDED_TO_COUNTEREXAMPLES = {"rule": None}
 
 
@@ -236,6 +241,12 @@ def _read_step(saved: Any, where: str) -> tuple[int, float]:
     return _read_integer(saved[0], where), _read_number(saved[1], where)
 
 
+def _read_package(saved: Any, where: str) -> tuple[str, str]:
+    if not isinstance(saved, list) or len(saved) != 2:
+        raise _wrong(where, "[name, version]", saved)
+    return _read_text(saved[0], where), _read_text(saved[1], where)
+
+
 INTEGER = Form(operator.index, _read_integer)
 NUMBER = Form(encoded_float, _read_number)
 TEXT = Form(str, _read_text)
@@ -290,5 +301,7 @@ AUDIT = record(
         "warnings": many(TEXT),
         "interrupted": FLAG,
         "version": TEXT,
+        "target": maybe(TEXT),
+        "software": many(Form(list, _read_package)),
     },
 )

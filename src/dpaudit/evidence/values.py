@@ -148,7 +148,8 @@ class Audit:
     of `1 - alpha` of their own). `strongest` is the pair that showed most, `detectable` the least
     strength that would have been refuted on it with the draws spent (an estimate), `forecast` about
     how many more draws would decide an undecided audit. The same call with `rng=rng_seed` gives the
-    same audit.
+    same audit. `target` is the text by which the mechanism is imported again
+    (`pkg.module:function`; None where it cannot be), `software` the versions it ran on.
     """
 
     mechanism: str
@@ -172,6 +173,8 @@ class Audit:
     warnings: tuple[str, ...]
     interrupted: bool
     version: str
+    target: str | None = None
+    software: tuple[tuple[str, str], ...] = ()
 
     @property
     def refuted(self) -> bool:
