@@ -13,6 +13,7 @@ from dpaudit.cli.audit import audit_command
 from dpaudit.cli.demo import demo_command
 from dpaudit.cli.failures import ERROR, INTERRUPTED, show_failure
 from dpaudit.cli.mechanisms import mechanisms_command
+from dpaudit.cli.replay import replay_command
 from dpaudit.cli.samples import samples_command
 
 
@@ -42,5 +43,11 @@ def main() -> None:
     """
 
 
-for command in (audit_command, demo_command, mechanisms_command, samples_command):
+for command in (
+    audit_command,
+    demo_command,
+    mechanisms_command,
+    replay_command,
+    samples_command,
+):
     main.add_command(command)

@@ -14,6 +14,7 @@ from dpaudit.cli.failures import Refusal, with_notes
 from dpaudit.cli.options import (
     answer_options,
     claim_option,
+    one_at_a_time_option,
     read_trials,
     seed_option,
     tester_options,
@@ -87,9 +88,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
     "--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help="At most so long."
 )
 @seed_option
-@click.option(
-    "--one-at-a-time", is_flag=True, help="TARGET gives one output a call: f(data) or f(data, rng)."
-)
+@one_at_a_time_option
 @answer_options
 @click.pass_context
 def audit_command(ctx: click.Context, /, **options: Any) -> None:

@@ -12,6 +12,7 @@ from dpaudit.evidence.values import (
     Evidence,
     PairRecord,
     Progress,
+    Replayed,
     Tally,
     Verdict,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "InvalidAuditFile",
     "PairRecord",
     "Progress",
+    "Replayed",
     "Tally",
     "Unsaved",
     "Verdict",

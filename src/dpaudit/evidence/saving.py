@@ -17,7 +17,15 @@ from typing import Any, Literal, NoReturn
 from dpaudit.claim_text import claim_from_json
 from dpaudit.claims import Claim, InvalidClaim, Profile
 from dpaudit.events import rule_from_json
-from dpaudit.evidence.values import Audit, Counterexample, Evidence, PairRecord, Tally, Verdict
+from dpaudit.evidence.values import (
+    Audit,
+    Counterexample,
+    Evidence,
+    PairRecord,
+    Replayed,
+    Tally,
+    Verdict,
+)
 from dpaudit.neighbours import Pair
 from dpaudit.plain import InvalidAuditFile, decoded, encoded, encoded_float
 
@@ -68,11 +76,29 @@ def _brought_up(fields: Mapping[str, object], schema: int) -> dict[str, object]:
     return found
 
 
+def replayed_to_json(found: Replayed) -> dict[str, object]:
+    """The replay as plain JSON values, with the schema number."""
+    return {
+        "schema": SCHEMA,
+        "verdict": found.verdict.value,
+        "mechanism": found.mechanism,
+        "target": found.target,
+        "claim": _write_claim(found.claim),
+        "before": COUNTEREXAMPLE.write(found.before),
+        "again": COUNTEREXAMPLE.write(found.again),
+    }
+
+
 def audit_text(audit: Audit) -> str:
     """The text of an audit file: one line for each field."""
+    return lines_of_json(audit_to_json(audit))
+
+
+def lines_of_json(fields: Mapping[str, object]) -> str:
+    """Strict JSON that reads well and is compared easily: one line for each field, in order."""
     lines = (
         f"{json.dumps(name)}: {json.dumps(value, sort_keys=True, allow_nan=False)}"
-        for name, value in sorted(audit_to_json(audit).items())
+        for name, value in sorted(fields.items())
     )
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
