@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from dpaudit.cli.completion import complete_files
 from dpaudit.cli.failures import Refusal, with_notes
 from dpaudit.cli.options import (
     answer_options,
@@ -36,7 +37,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 
 
 @click.command("audit", short_help="Audit a mechanism: refuted, not refuted or undecided.")
-@click.argument("target")
+@click.argument("target", shell_complete=complete_files)
 @claim_option
 @click.option("--relation", type=click.Choice(RELATIONS), help="Which datasets are neighbours.")
 @click.option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpaudit.cli.audit import EXIT_CODES, one_line_errors
+from dpaudit.cli.completion import complete_files
 from dpaudit.cli.failures import Refusal
 from dpaudit.cli.files import read_audit
 from dpaudit.cli.options import (
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.command("replay", short_help="Count the event of a saved counterexample again.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=complete_files)
 @click.option(
     "--simplest", is_flag=True, help="Replay the simplest counterexample, if there is one."
 )
