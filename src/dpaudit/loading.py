@@ -30,10 +30,7 @@ def load_mechanism(text: str) -> Mechanism:
 
 
 def load_callable(text: str) -> Any:
-    """Find a function by its name, whatever arguments it takes.
-
-    Modules are looked for in the current folder too; the function may be dotted
-    (`module:Class.method`), and a class is called with no arguments.
+    """Find a function by its name, whatever arguments it takes; a class is called with none.
 
     >>> load_callable("math:sqrt")(4.0)
     2.0
@@ -42,6 +39,20 @@ def load_callable(text: str) -> Any:
     if text.startswith(opening) and text.endswith(closing):
         inner = text.removeprefix(opening).removesuffix(closing)
         return one_at_a_time(load_callable(inner))
+    found = load_object(text)
+    if not callable(found) and not isinstance(found, Mechanism):
+        raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
+    return found() if inspect.isclass(found) else found
+
+
+def load_object(text: str) -> Any:
+    """Find what a module or a file calls by a name, which may be dotted (`module:Class.method`).
+
+    Modules are looked for in the current folder too.
+
+    >>> load_object("math:pi")
+    3.141592653589793
+    """
     place, _, attribute = text.rpartition(":")
     if not place or not attribute:
         raise InvalidMechanism(
@@ -56,9 +67,7 @@ def load_callable(text: str) -> Any:
             hint = f" Did you mean {', '.join(close)}?" if close else ""
             raise InvalidMechanism(f"{owner} has no attribute {part!r}.{hint}")
         found = getattr(found, part)
-    if not callable(found) and not isinstance(found, Mechanism):
-        raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
-    return found() if inspect.isclass(found) else found
+    return found
 
 
 def _module(name: str) -> ModuleType:

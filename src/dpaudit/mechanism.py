@@ -20,6 +20,8 @@ from dpaudit.naming import ONE_AT_A_TIME, name_of, target_of
 from dpaudit.returned import InvalidOutput, Outputs, WrongLength, checked, rows, short
 
 __all__ = [
+    "RNG_NAMES",
+    "SIZE_NAMES",
     "Batch",
     "HealthWarning",
     "InvalidMechanism",
@@ -37,8 +39,8 @@ __all__ = [
 _ENOUGH_TO_COMPARE = 20  # outputs of either side, before their forms are called unlike
 
 # What a parameter may be called to be taken for the random generator, or for the number of draws.
-_RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "prng", "gen"})
-_SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
+RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "prng", "gen"})
+SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -146,7 +148,7 @@ def _adapted(function: Callable[..., object], name: str) -> _Call:
     by_place = _by_place(parameters, ordered)
     by_name = [p for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[len(by_place) :]]
     keywords = {}
-    for value, names in (("size", _SIZE_NAMES), ("rng", _RNG_NAMES)):
+    for value, names in (("size", SIZE_NAMES), ("rng", RNG_NAMES)):
         fitting = [p.name for p in by_name if p.name in names and p.kind is not p.POSITIONAL_ONLY]
         if value not in by_place and fitting:
             keywords[fitting[0]] = value
@@ -172,14 +174,14 @@ def _by_place(
     """Say what the leading parameters get: those without a default, and those whose name fits."""
     names = [p.name for p in ordered]
     required = sum(p.default is p.empty for p in ordered)  # defaults come last
-    if names[1:2] and names[1] in _RNG_NAMES:  # f(data, rng, size); f(data, rng) has no size
+    if names[1:2] and names[1] in RNG_NAMES:  # f(data, rng, size); f(data, rng) has no size
         return ("data", "rng", "size") if required > 2 else ("data", "rng")
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        named = any(p.kind is p.KEYWORD_ONLY and p.name in _RNG_NAMES for p in parameters)
+        named = any(p.kind is p.KEYWORD_ONLY and p.name in RNG_NAMES for p in parameters)
         return ("data", "size") if named else ("data", "size", "rng")
-    if required < 2 and names[1:2] and names[1] in _SIZE_NAMES:
+    if required < 2 and names[1:2] and names[1] in SIZE_NAMES:
         required = 2  # f(data, size=1)
-    if required == 2 and names[2:3] and names[2] in _RNG_NAMES:
+    if required == 2 and names[2:3] and names[2] in RNG_NAMES:
         required = 3  # f(data, size, rng=None)
     return ("data", "size", "rng")[:required]
 
@@ -201,9 +203,9 @@ class _OneAtATime:
         by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[2:]]
         self.function = function
         self._rng_second = len(ordered) > 1 and (
-            ordered[1].default is inspect.Parameter.empty or ordered[1].name in _RNG_NAMES
+            ordered[1].default is inspect.Parameter.empty or ordered[1].name in RNG_NAMES
         )
-        self._rng_name = next((name for name in by_name if name in _RNG_NAMES), None)
+        self._rng_name = next((name for name in by_name if name in RNG_NAMES), None)
         self.__name__ = name_of(function)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__module__ = getattr(function, "__module__", __name__)

@@ -18,6 +18,7 @@ from dpaudit.cli.mechanisms import mechanisms_command
 from dpaudit.cli.replay import replay_command
 from dpaudit.cli.report import report_command
 from dpaudit.cli.samples import samples_command
+from dpaudit.cli.write import write_command
 
 
 class Commands(click.Group):
@@ -55,5 +56,6 @@ for command in (
     replay_command,
     report_command,
     samples_command,
+    write_command,
 ):
     main.add_command(command)
