@@ -69,7 +69,7 @@ def test_the_bounds_are_of_the_fresh_draws_alone() -> None:
     assert again.epsilon_lower == pytest.approx(
         np.log(again.data.lower / again.neighbour.upper), rel=1e-12
     )
-    assert (again.alpha, again.seed) == (1e-4, (3, 1))
+    assert (again.alpha, again.seed) == (1e-4, (3, 8))
     assert (again.pair, again.event, again.rule) == (found.pair, found.event, found.rule)
 
 
@@ -79,6 +79,15 @@ def test_the_same_seed_gives_the_same_replay() -> None:
     )
     assert first == second
     assert first.data != other.data
+
+
+def test_the_seed_of_the_audit_gives_fresh_draws() -> None:
+    audit = dpaudit.audit(noisy(1.0), ON_CLAIM, [([1.0], [-1.0])], samples=20_000, rng=7)
+    found = audit.counterexample
+    assert found is not None
+    again = dpaudit.replay(found, noisy(1.0), PureDP(3.0), rng=7)  # out of reach: as many draws
+    assert again.data.draws == found.data.draws
+    assert (again.data.hits, again.neighbour.hits) != (found.data.hits, found.neighbour.hits)
 
 
 def test_what_is_likelier_on_the_neighbour_stays_so() -> None:

@@ -30,6 +30,7 @@ class CannotReplay(ValueError):
 
 
 _FEWEST = 64  # draws of a side
+_KEY = 8  # of the draws; no audit has it, so that they are fresh with the audit's own seed too
 _SET_BACK = 3.0  # standard errors by which what was seen is set back: all but one in 500 succeed
 
 
@@ -63,7 +64,7 @@ def replay(
     """
     check_arguments(claim, alpha, None)
     check_budget(samples, None)
-    rule, subject, entropy = _rule(found), as_mechanism(mechanism), entropy_of(rng)
+    rule, subject, seed = _rule(found), as_mechanism(mechanism), (entropy_of(rng), _KEY)
     if isinstance(claim, PureDP | ApproxDP):  # the claim may have another delta than the saved one
         found = replace(found, delta=claim.delta(claim.epsilon))
     most = max((MOST if samples is None else int(samples)) // 2, 1)
@@ -71,11 +72,11 @@ def replay(
     budget = Budget(2 * draws, None)
     tallies = []
     for side, data in enumerate((found.pair.data, found.pair.neighbour)):
-        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(entropy, 1, side), by=1.0)
+        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(*seed, side), by=1.0)
         one = tally(rule.holds, fresh, alpha)
         assert one is not None
         tallies.append(one)
-    return _certified(replace(found, alpha=float(alpha), seed=(entropy, 1)), *tallies)
+    return _certified(replace(found, alpha=float(alpha), seed=seed), *tallies)
 
 
 def _rule(found: Counterexample) -> Rule:
