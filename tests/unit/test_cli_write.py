@@ -294,8 +294,8 @@ def test_nothing_is_written_over_without_being_told(here: Path) -> None:
     assert "Add --force to write over it." in error_line(run(*target))
     assert (here / "test_it.py").read_text() == "mine"
     result = run(*target, "--force")
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert (here / "test_it.py").read_text() == run(*target[:2]).stdout
+    assert result.exit_code == 0, result.output
+    assert (here / "test_it.py").read_text() == run(*target[:2]).output
     lines = run("write", "code_to_write_for.py:mystery", "-o", "test_other.py").output
     assert "(4 to be filled in: look for TODO)" in lines
 
