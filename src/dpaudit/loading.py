@@ -1,4 +1,8 @@
-"""Finding a mechanism by its name: `pkg.module:function` or `path/to/file.py:function`."""
+"""Finding a mechanism by its name: `pkg.module:function` or `path/to/file.py:function`.
+
+Such a text is the mechanism's target, which audits keep. `one_at_a_time(...)` around it is for a
+function that gives one output a call.
+"""
 
 import difflib
 import importlib
@@ -6,11 +10,13 @@ import importlib.util
 import inspect
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpaudit.mechanism import InvalidMechanism, Mechanism, as_mechanism
+from dpaudit.mechanism import InvalidMechanism, Mechanism, as_mechanism, one_at_a_time
+from dpaudit.naming import ONE_AT_A_TIME
 from dpaudit.returned import short
 
 
@@ -20,17 +26,32 @@ def load_mechanism(text: str) -> Mechanism:
     >>> load_mechanism("dpaudit.mechanisms:LaplaceCount").name
     'LaplaceCount'
     """
-    return as_mechanism(load_callable(text))
+    return replace(as_mechanism(load_callable(text)), target=text)
 
 
 def load_callable(text: str) -> Any:
-    """Find a function by its name, whatever arguments it takes.
-
-    Modules are looked for in the current folder too; the function may be dotted
-    (`module:Class.method`), and a class is called with no arguments.
+    """Find a function by its name, whatever arguments it takes; a class is called with none.
 
     >>> load_callable("math:sqrt")(4.0)
     2.0
+    """
+    opening, closing = ONE_AT_A_TIME.split("{}")
+    if text.startswith(opening) and text.endswith(closing):
+        inner = text.removeprefix(opening).removesuffix(closing)
+        return one_at_a_time(load_callable(inner))
+    found = load_object(text)
+    if not callable(found) and not isinstance(found, Mechanism):
+        raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
+    return found() if inspect.isclass(found) else found
+
+
+def load_object(text: str) -> Any:
+    """Find what a module or a file calls by a name, which may be dotted (`module:Class.method`).
+
+    Modules are looked for in the current folder too.
+
+    >>> load_object("math:pi")
+    3.141592653589793
     """
     place, _, attribute = text.rpartition(":")
     if not place or not attribute:
@@ -46,9 +67,7 @@ def load_callable(text: str) -> Any:
             hint = f" Did you mean {', '.join(close)}?" if close else ""
             raise InvalidMechanism(f"{owner} has no attribute {part!r}.{hint}")
         found = getattr(found, part)
-    if not callable(found) and not isinstance(found, Mechanism):
-        raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
-    return found() if inspect.isclass(found) else found
+    return found
 
 
 def _module(name: str) -> ModuleType:

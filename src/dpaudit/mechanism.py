@@ -16,9 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.naming import ONE_AT_A_TIME, name_of, target_of
 from dpaudit.returned import InvalidOutput, Outputs, WrongLength, checked, rows, short
 
 __all__ = [
+    "RNG_NAMES",
+    "SIZE_NAMES",
     "Batch",
     "HealthWarning",
     "InvalidMechanism",
@@ -36,8 +39,8 @@ __all__ = [
 _ENOUGH_TO_COMPARE = 20  # outputs of either side, before their forms are called unlike
 
 # What a parameter may be called to be taken for the random generator, or for the number of draws.
-_RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "prng", "gen"})
-_SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
+RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "prng", "gen"})
+SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -63,7 +66,8 @@ class Mechanism:
     """A named function `(data, size, rng)` that gives `size` independent outputs.
 
     Made by `as_mechanism`. `draw` hands the function a copy of the data, so that one call cannot
-    corrupt the next, and checks that the outputs lie on the first axis.
+    corrupt the next, and checks that the outputs lie on the first axis. `target` is the text that
+    `dpaudit.loading` finds it by again, None where there is none.
 
     >>> mechanism = as_mechanism(lambda data, size, rng: sum(data) + rng.laplace(size=size))
     >>> mechanism.draw([1.0, 2.0], 4, np.random.default_rng(0)).shape
@@ -72,6 +76,7 @@ class Mechanism:
 
     name: str
     function: Callable[[Any, int, np.random.Generator], object]
+    target: str | None = None
 
     def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         """Give `size` outputs on `data`: a numeric array with the draws first, or a list."""
@@ -114,7 +119,7 @@ def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
     """
     if isinstance(function, Mechanism):
         return function
-    name = _name_of(function)
+    name = name_of(function)
     if inspect.isclass(function):
         raise InvalidMechanism(f"{name} is a class. Pass an instance of it: {name}(...).")
     if not callable(function):
@@ -122,7 +127,16 @@ def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
             f"a mechanism must be callable as f(data, size, rng) or f(data, size), "
             f"got {short(function)}."
         )
-    return Mechanism(name=name, function=_adapted(function, name))
+    return Mechanism(name=name, function=_adapted(function, name), target=_target_of(function))
+
+
+def _target_of(function: Callable[..., object]) -> str | None:
+    """Say how to import a callable again, or the function that it calls once for each draw."""
+    own = target_of(function)
+    if own is not None or not isinstance(function, _OneAtATime):
+        return own
+    inner = target_of(function.function)
+    return None if inner is None else ONE_AT_A_TIME.format(inner)
 
 
 def _adapted(function: Callable[..., object], name: str) -> _Call:
@@ -134,7 +148,7 @@ def _adapted(function: Callable[..., object], name: str) -> _Call:
     by_place = _by_place(parameters, ordered)
     by_name = [p for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[len(by_place) :]]
     keywords = {}
-    for value, names in (("size", _SIZE_NAMES), ("rng", _RNG_NAMES)):
+    for value, names in (("size", SIZE_NAMES), ("rng", RNG_NAMES)):
         fitting = [p.name for p in by_name if p.name in names and p.kind is not p.POSITIONAL_ONLY]
         if value not in by_place and fitting:
             keywords[fitting[0]] = value
@@ -160,14 +174,14 @@ def _by_place(
     """Say what the leading parameters get: those without a default, and those whose name fits."""
     names = [p.name for p in ordered]
     required = sum(p.default is p.empty for p in ordered)  # defaults come last
-    if names[1:2] and names[1] in _RNG_NAMES:  # f(data, rng, size); f(data, rng) has no size
+    if names[1:2] and names[1] in RNG_NAMES:  # f(data, rng, size); f(data, rng) has no size
         return ("data", "rng", "size") if required > 2 else ("data", "rng")
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        named = any(p.kind is p.KEYWORD_ONLY and p.name in _RNG_NAMES for p in parameters)
+        named = any(p.kind is p.KEYWORD_ONLY and p.name in RNG_NAMES for p in parameters)
         return ("data", "size") if named else ("data", "size", "rng")
-    if required < 2 and names[1:2] and names[1] in _SIZE_NAMES:
+    if required < 2 and names[1:2] and names[1] in SIZE_NAMES:
         required = 2  # f(data, size=1)
-    if required == 2 and names[2:3] and names[2] in _RNG_NAMES:
+    if required == 2 and names[2:3] and names[2] in RNG_NAMES:
         required = 3  # f(data, size, rng=None)
     return ("data", "size", "rng")[:required]
 
@@ -180,16 +194,6 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter] | No
         return None
 
 
-def _name_of(function: object) -> str:
-    """Give a callable's own name, or what it wraps, or its class."""
-    for attribute in ("name", "__name__"):
-        name = getattr(function, attribute, None)
-        if isinstance(name, str):
-            return name
-    wrapped = getattr(function, "func", None)  # functools.partial
-    return type(function).__name__ if wrapped is None else _name_of(wrapped)
-
-
 class _OneAtATime:
     """A callable `f(data)` or `f(data, rng)` repeated once per draw."""
 
@@ -197,18 +201,18 @@ class _OneAtATime:
         parameters = _parameters(function) or []
         ordered = [p for p in parameters if p.kind in _POSITIONAL]
         by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[2:]]
-        self._function = function
+        self.function = function
         self._rng_second = len(ordered) > 1 and (
-            ordered[1].default is inspect.Parameter.empty or ordered[1].name in _RNG_NAMES
+            ordered[1].default is inspect.Parameter.empty or ordered[1].name in RNG_NAMES
         )
-        self._rng_name = next((name for name in by_name if name in _RNG_NAMES), None)
-        self.__name__ = _name_of(function)
+        self._rng_name = next((name for name in by_name if name in RNG_NAMES), None)
+        self.__name__ = name_of(function)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__module__ = getattr(function, "__module__", __name__)
         self.__doc__ = getattr(function, "__doc__", None)
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[object]:
-        function = self._function
+        function = self.function
         if self._rng_second:
             return [function(_own_copy(data), rng) for _ in range(size)]
         if self._rng_name is not None:
@@ -222,7 +226,7 @@ class _OneAtATime:
         """Pickle by name where this is a decorated function, as Python does with functions."""
         if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
             return str(self.__qualname__)
-        return one_at_a_time, (self._function,)
+        return one_at_a_time, (self.function,)
 
 
 def one_at_a_time(function: Callable[..., object]) -> Callable[[Any, int, Any], list[object]]:

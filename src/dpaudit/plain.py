@@ -41,6 +41,35 @@ class Unsaved:
         return self.text
 
 
+def is_whole(value: Any) -> bool:
+    """Tell whether all of a value came back: nothing in it is `Unsaved`.
+
+    >>> is_whole(decoded(encoded([1.0, {"a": None}]))), is_whole(decoded(encoded([1.0, object])))
+    (True, False)
+    """
+    waiting, seen = [value], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Unsaved):
+            return False
+        if id(part) not in seen:  # a value may contain itself
+            seen.add(id(part))
+            waiting += _parts(part)
+    return True
+
+
+def _parts(value: Any) -> list[Any]:
+    """What a value of a kind that can be saved is made of; nothing of any other."""
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    frame = frame_of(value)
+    if frame is not None:
+        return [cell for _, _, cells in frame.columns for cell in cells]
+    return list(value.flat) if isinstance(value, np.ndarray) and value.dtype.hasobject else []
+
+
 def encoded(value: Any) -> object:
     """The value as JSON, from which `decoded` gives an equal value of the same type.
 

@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from commands import error_line, run
 
 from dpaudit import __version__
 from dpaudit.claims import ApproxDP, PureDP
-from dpaudit.cli import main
 from dpaudit.domains import categories, floats, integers
 from dpaudit.evidence import (
     Audit,
@@ -90,18 +89,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAudit]:
     path = list(sys.path)
     yield module.audit
     sys.path[:] = path  # a target's folder was put there
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments, prog_name="dpaudit")
-
-
-def error_line(result: Result) -> str:
-    """The one line of an error: no usage text, no traceback."""
-    assert result.exit_code == 2, result.output
-    assert result.output.startswith("Error: ")
-    assert result.output.count("\n") == 1, result.output
-    return result.output.removeprefix("Error: ").rstrip("\n")
 
 
 # --- verdicts -------------------------------------------------------------------------------------

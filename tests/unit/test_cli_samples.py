@@ -11,27 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from commands import error_line, run
 
 import dpaudit
 from dpaudit import PureDP, Trials
-from dpaudit.cli import main
 from dpaudit.cli.samples import read_outputs
 from dpaudit.evidence import audit_from_json, load
 
 TARGET = ("audit", "dpaudit.mechanisms:ClippedSum", "--claim", "eps=1")
 RECORDS = ("--records", "floats:-1:1", "--relation", "replace-one")
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments, prog_name="dpaudit")
-
-
-def error_line(result: Result) -> str:
-    assert result.exit_code == 2, result.output
-    assert result.output.startswith("Error: ")
-    assert result.output.count("\n") == 1, result.output
-    return result.output.removeprefix("Error: ").rstrip("\n")
 
 
 @pytest.fixture

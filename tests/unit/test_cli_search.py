@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from commands import run
 
-from dpaudit.cli import main
 from dpaudit.cli.target import FINDERS as NAMES
 from dpaudit.finders import FINDERS
 
@@ -16,7 +15,7 @@ COUNT = ("audit", "dpaudit.mechanisms:LaplaceCount", "--claim", "eps=1", "--seed
 
 
 def saved(*arguments: str) -> dict[str, Any]:
-    result = CliRunner().invoke(main, [*arguments, "--json", "--samples", "4000"])
+    result = run(*arguments, "--json", "--samples", "4000")
     assert result.exit_code in (0, 1, 3), result.output
     audit: dict[str, Any] = json.loads(result.stdout)
     return audit
@@ -67,6 +66,6 @@ def test_domains_of_real_life_can_be_named(domain: str, words: str) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], message: str) -> None:
-    result = CliRunner().invoke(main, [*COUNT, *arguments])
+    result = run(*COUNT, *arguments)
     assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in result.output

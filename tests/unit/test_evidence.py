@@ -65,6 +65,8 @@ REFUTED = Audit(
     warnings=("the mechanism returned the same 10 outputs at two calls",),
     interrupted=False,
     version="0.1.0",
+    target="released.sums:clipped_sum",
+    software=(("python", "3.12.1"), ("numpy", "2.1.0")),
 )
 UNDECIDED = dataclasses.replace(
     REFUTED,
@@ -80,6 +82,8 @@ UNDECIDED = dataclasses.replace(
     history=(),
     warnings=(),
     interrupted=True,
+    target=None,
+    software=(),
 )
 
 
@@ -293,9 +297,12 @@ def test_only_the_seconds_differ_between_two_runs() -> None:
 
 def test_an_audit_of_the_first_schema_can_still_be_read() -> None:
     saved = {**REFUTED.to_json(), "schema": 1}
-    del saved["simplest"], saved["tester"], cast(dict[str, object], saved["counterexample"])["rule"]
+    del saved["simplest"], saved["tester"], saved["target"], saved["software"]
+    del cast(dict[str, object], saved["counterexample"])["rule"]
     expected = dataclasses.replace(
         REFUTED,
+        target=None,
+        software=(),
         simplest=None,
         tester="not recorded",
         counterexample=dataclasses.replace(COUNTEREXAMPLE, rule=None),
@@ -305,12 +312,18 @@ def test_an_audit_of_the_first_schema_can_still_be_read() -> None:
         audit_from_json({**saved, "colour": "red"})
 
 
+def test_an_audit_of_the_third_schema_can_still_be_read() -> None:
+    saved = {**REFUTED.to_json(), "schema": 3}
+    del saved["target"], saved["software"]
+    assert audit_from_json(saved) == dataclasses.replace(REFUTED, target=None, software=())
+
+
 def test_the_file_is_strict_json_in_ascii(tmp_path: Path) -> None:
     audit = dataclasses.replace(UNDECIDED, mechanism="sommé", seconds=math.nan)
     audit.save(tmp_path / "audit.json")
     text = (tmp_path / "audit.json").read_text(encoding="ascii")
     saved = json.loads(text, parse_constant=lambda literal: pytest.fail(literal))
-    assert saved["schema"] == 3
+    assert saved["schema"] == 4
     assert saved["seconds"] == {"$float": "nan"}
     assert saved["evidence"]["log_wealth"] == {"$float": "-inf"}
     assert load(tmp_path / "audit.json").mechanism == "sommé"
@@ -354,9 +367,9 @@ def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path: Path) -> None:
         ("\xff", "audit.json is not an audit file: "),
         ('{"schema": NaN}', "audit.json: NaN is not JSON"),
         ("[]", "audit.json: a saved audit must be a JSON object, got list"),
-        ("{}", "reads audits of schema 3, got schema None"),
-        ('{"schema": 4}', "reads audits of schema 3, got schema 4"),
-        ('{"schema": true}', "reads audits of schema 3, got schema True"),
+        ("{}", "reads audits of schema 4, got schema None"),
+        ('{"schema": 5}', "reads audits of schema 4, got schema 5"),
+        ('{"schema": true}', "reads audits of schema 4, got schema True"),
     ],
 )
 def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
@@ -385,6 +398,9 @@ def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str
         ({"interrupted": 0}, "interrupted must be true or false, got 0."),
         ({"warnings": "none"}, "warnings must be a list, got 'none'."),
         ({"warnings": [1]}, "warnings[0] must be text, got 1."),
+        ({"target": 7}, "target must be text, got 7."),
+        ({"software": [["numpy"]]}, "software[0] must be [name, version], got ['numpy']."),
+        ({"software": [["numpy", 2]]}, "software[0] must be text, got 2."),
         ({"rng_seed": "7"}, "rng_seed must be a whole number, got '7'."),
         ({"rng_seed": [1.0]}, "rng_seed[0] must be a whole number, got 1.0."),
         ({"strongest": []}, "strongest must be an object, got []."),

@@ -23,6 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "domains",
             "events",
             "frames",
+            "naming",
             "outputs",
             "pair",
             "plain",
@@ -36,7 +37,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"auditing"}),
     frozenset({"measuring"}),
     frozenset({"report", "store"}),
-    frozenset({"asserting"}),
+    frozenset({"asserting", "writing"}),
     frozenset({"mechanisms"}),  # the zoo audits itself, but knows no command line
     frozenset({"__init__", "cli", "__main__"}),
 )

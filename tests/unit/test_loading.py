@@ -34,6 +34,9 @@ class Group:
     inner = Release()
 
 LIMIT = 3
+
+def single(data, rng):
+    return data[0] + SHIFT
 """
 
 
@@ -65,6 +68,22 @@ def test_a_file_loaded_twice_is_one_module(folder: Path) -> None:
     assert first == second
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "releases_for_test:release",
+        "releases_for_test.py:Release",
+        "one_at_a_time(releases_for_test.py:single)",
+        "one_at_a_time(releases_for_test:single)",
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_mechanism_keeps_the_text_it_was_found_by(target: str) -> None:
+    mechanism = load_mechanism(target)
+    assert mechanism.target == target
+    np.testing.assert_array_equal(mechanism.draw([1.0], 2, rng()), [11.0, 11.0])
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_file_does_not_replace_a_module_of_the_same_name() -> None:
     mechanism = load_mechanism("math.py:release")
@@ -77,6 +96,7 @@ def test_a_file_does_not_replace_a_module_of_the_same_name() -> None:
     ("text", "message"),
     [
         ("release", r"named module:function or file\.py:function, got 'release'"),
+        ("one_at_a_time(release)", r"named module:function or file\.py:function, got 'release'"),
         (":release", r"named module:function"),
         ("releases_for_test:", r"named module:function"),
         ("no_such_module:release", r"no module 'no_such_module' .*name it: path/to/file\.py"),

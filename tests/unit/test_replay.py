@@ -10,8 +10,9 @@ from scipy import stats
 import dpaudit
 from dpaudit import Counterexample, Pair, PureDP
 from dpaudit.auditing.certify import counted
-from dpaudit.auditing.replay import needed
+from dpaudit.auditing.replay import CannotReplay, needed
 from dpaudit.events import Above, Rule
+from dpaudit.evidence import Unsaved
 
 ON_CLAIM = PureDP(1.0)
 
@@ -68,7 +69,7 @@ def test_the_bounds_are_of_the_fresh_draws_alone() -> None:
     assert again.epsilon_lower == pytest.approx(
         np.log(again.data.lower / again.neighbour.upper), rel=1e-12
     )
-    assert (again.alpha, again.seed) == (1e-4, (3, 1))
+    assert (again.alpha, again.seed) == (1e-4, (3, 8))
     assert (again.pair, again.event, again.rule) == (found.pair, found.event, found.rule)
 
 
@@ -78,6 +79,15 @@ def test_the_same_seed_gives_the_same_replay() -> None:
     )
     assert first == second
     assert first.data != other.data
+
+
+def test_the_seed_of_the_audit_gives_fresh_draws() -> None:
+    audit = dpaudit.audit(noisy(1.0), ON_CLAIM, [([1.0], [-1.0])], samples=20_000, rng=7)
+    found = audit.counterexample
+    assert found is not None
+    again = dpaudit.replay(found, noisy(1.0), PureDP(3.0), rng=7)  # out of reach: as many draws
+    assert again.data.draws == found.data.draws
+    assert (again.data.hits, again.neighbour.hits) != (found.data.hits, found.neighbour.hits)
 
 
 def test_what_is_likelier_on_the_neighbour_stays_so() -> None:
@@ -118,3 +128,29 @@ def test_a_counterexample_without_a_rule_says_what_to_do() -> None:
     old = dataclasses.replace(above_one(), rule=None)
     with pytest.raises(ValueError, match=r"Audit its pair again: dpaudit\.audit"):
         dpaudit.replay(old, noisy(1.0), ON_CLAIM)
+
+
+def test_another_delta_is_judged_at_that_delta() -> None:
+    """Seen with 0.5 and 0.07: more than e times as often, but within (1, 0.4)-DP."""
+    wide = dpaudit.ApproxDP(1.0, 0.4)
+    again = dpaudit.replay(above_one(), noisy(1.0), wide, rng=3)
+    assert not above_one().breaks(wide)
+    assert not again.breaks(wide)
+    assert again.delta == 0.4
+    assert dpaudit.replay(above_one(), noisy(1.0), dpaudit.ApproxDP(1.0, 0.1), rng=3).breaks(
+        dpaudit.ApproxDP(1.0, 0.1)
+    )
+
+
+def test_datasets_that_came_back_as_text_cannot_be_replayed() -> None:
+    lost = dataclasses.replace(above_one(), pair=Pair([1.0, {"a": Unsaved("<Odd>")}], [1.0]))
+    with pytest.raises(CannotReplay, match=r"only their text is left: .*<Odd>"):
+        dpaudit.replay(lost, noisy(1.0), ON_CLAIM)
+
+
+def test_datasets_that_cannot_be_saved_can_be_replayed_while_they_are_there() -> None:
+    class Odd(list[float]):
+        """A kind of dataset that JSON does not know."""
+
+    live = dataclasses.replace(above_one(), pair=Pair(Odd([1.0]), Odd([-1.0])))
+    assert dpaudit.replay(live, noisy(1.0), ON_CLAIM, rng=3).breaks(ON_CLAIM)

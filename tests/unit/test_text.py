@@ -19,8 +19,9 @@ from dpaudit.evidence import (
     Verdict,
 )
 from dpaudit.neighbours import Pair
+from dpaudit.report.progress import progress_line
 from dpaudit.report.showing import apart, dataset, lower, one_line, upper
-from dpaudit.report.text import failure, headline, progress_line, render
+from dpaudit.report.text import failure, headline, render
 
 PAIR = Pair(np.array([1.0]), np.array([-1.0]))
 REFUTED = Audit(

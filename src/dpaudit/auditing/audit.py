@@ -18,7 +18,7 @@ from dpaudit.auditing.race import Contender
 from dpaudit.auditing.shrink import simplest
 from dpaudit.auditing.trials import TrialRun, audit_by_trials
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.evidence import Audit, Counterexample, Progress, Verdict
+from dpaudit.evidence import Audit, Counterexample, Progress, Verdict, software_in_use
 from dpaudit.mechanism import Mechanism, as_mechanism
 from dpaudit.neighbours import as_finder, pairs
 from dpaudit.testers.batch import BatchTester
@@ -143,6 +143,8 @@ def result_of_bets(
         warnings=tuple(campaign.warnings),
         interrupted=interrupted,
         version=__version__,
+        target=campaign.mechanism.target,
+        software=software_in_use(),
     )
 
 

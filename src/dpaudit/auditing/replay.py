@@ -15,12 +15,22 @@ import numpy as np
 from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.certify import MOST, counted, fresh_draws, tally
-from dpaudit.claims import Claim
+from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.deck import SIDES
+from dpaudit.events import Rule
 from dpaudit.evidence import Counterexample, Tally
 from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.plain import is_whole
+from dpaudit.returned import short
 from dpaudit.stats.binomial import epsilon_from_event
 
+
+class CannotReplay(ValueError):
+    """A counterexample that lacks what a replay needs; the message says what, and what to do."""
+
+
 _FEWEST = 64  # draws of a side
+_KEY = 8  # of the draws; no audit has it, so that they are fresh with the audit's own seed too
 _SET_BACK = 3.0  # standard errors by which what was seen is set back: all but one in 500 succeed
 
 
@@ -54,22 +64,40 @@ def replay(
     """
     check_arguments(claim, alpha, None)
     check_budget(samples, None)
-    if found.rule is None:
-        raise ValueError(
-            "this counterexample was saved by an older dpaudit, without its event as a rule. "
-            "Audit its pair again: dpaudit.audit(mechanism, claim, dpaudit.pairs([found.pair]))."
-        )
-    subject, entropy = as_mechanism(mechanism), entropy_of(rng)
+    rule, subject, seed = _rule(found), as_mechanism(mechanism), (entropy_of(rng), _KEY)
+    if isinstance(claim, PureDP | ApproxDP):  # the claim may have another delta than the saved one
+        found = replace(found, delta=claim.delta(claim.epsilon))
     most = max((MOST if samples is None else int(samples)) // 2, 1)
     draws = min(needed(found, claim, alpha), most)
     budget = Budget(2 * draws, None)
     tallies = []
     for side, data in enumerate((found.pair.data, found.pair.neighbour)):
-        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(entropy, 1, side), by=1.0)
-        one = tally(found.rule.holds, fresh, alpha)
+        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(*seed, side), by=1.0)
+        one = tally(rule.holds, fresh, alpha)
         assert one is not None
         tallies.append(one)
-    return _certified(replace(found, alpha=float(alpha), seed=(entropy, 1)), *tallies)
+    return _certified(replace(found, alpha=float(alpha), seed=seed), *tallies)
+
+
+def _rule(found: Counterexample) -> Rule:
+    """The event to count, if there is one and its datasets are there."""
+    if found.pair == SIDES:
+        raise CannotReplay(
+            "this counterexample is of samples in hand: there are no datasets to draw from again. "
+            "Draw new samples and compare them: dpaudit.compare_samples."
+        )
+    if not (is_whole(found.pair.data) and is_whole(found.pair.neighbour)):
+        raise CannotReplay(
+            "the datasets of this counterexample are of a kind that cannot be saved, so only their "
+            f"text is left: {short(found.pair)}. Audit that pair again from "
+            "Python, where the datasets can be made."
+        )
+    if found.rule is None:
+        raise CannotReplay(
+            "this counterexample was saved by an older dpaudit, without its event as a rule. "
+            "Audit its pair again: dpaudit.audit(mechanism, claim, dpaudit.pairs([found.pair]))."
+        )
+    return found.rule
 
 
 def needed(found: Counterexample, claim: Claim, alpha: float) -> int:

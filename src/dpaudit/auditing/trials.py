@@ -33,7 +33,15 @@ from dpaudit.auditing.certify import (
 )
 from dpaudit.auditing.shrink import simplest
 from dpaudit.claims import Claim, Scalable
-from dpaudit.evidence import Audit, Counterexample, Evidence, PairRecord, Progress, Verdict
+from dpaudit.evidence import (
+    Audit,
+    Counterexample,
+    Evidence,
+    PairRecord,
+    Progress,
+    Verdict,
+    software_in_use,
+)
 from dpaudit.finders import Finder
 from dpaudit.health import FrozenSeedCheck
 from dpaudit.mechanism import HealthWarning, Mechanism, draw_side
@@ -98,6 +106,7 @@ class Ledger:
         self,
         *,
         mechanism: str,
+        target: str | None = None,
         neighbours: str,
         counterexample: Counterexample | None,
         budget: Budget,
@@ -127,6 +136,8 @@ class Ledger:
             warnings=notes,
             interrupted=interrupted,
             version=__version__,
+            target=target,
+            software=software_in_use(),
         )
 
 
@@ -319,6 +330,7 @@ class TrialRun:
         """The audit so far."""
         return self.ledger.audit(
             mechanism=self._mechanism.name,
+            target=self._mechanism.target,
             neighbours=neighbours,
             counterexample=counterexample,
             budget=self._budget,

@@ -10,10 +10,15 @@ import click
 
 from dpaudit._version import __version__
 from dpaudit.cli.audit import audit_command
+from dpaudit.cli.compare import compare_command
+from dpaudit.cli.completion import completion_command
 from dpaudit.cli.demo import demo_command
 from dpaudit.cli.failures import ERROR, INTERRUPTED, show_failure
 from dpaudit.cli.mechanisms import mechanisms_command
+from dpaudit.cli.replay import replay_command
+from dpaudit.cli.report import report_command
 from dpaudit.cli.samples import samples_command
+from dpaudit.cli.write import write_command
 
 
 class Commands(click.Group):
@@ -42,5 +47,15 @@ def main() -> None:
     """
 
 
-for command in (audit_command, demo_command, mechanisms_command, samples_command):
+for command in (
+    audit_command,
+    compare_command,
+    completion_command,
+    demo_command,
+    mechanisms_command,
+    replay_command,
+    report_command,
+    samples_command,
+    write_command,
+):
     main.add_command(command)

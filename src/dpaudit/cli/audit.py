@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from dpaudit.cli.completion import complete_files
 from dpaudit.cli.failures import Refusal, with_notes
 from dpaudit.cli.options import (
     answer_options,
     claim_option,
+    one_at_a_time_option,
     read_trials,
     seed_option,
     tester_options,
@@ -35,7 +37,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 
 
 @click.command("audit", short_help="Audit a mechanism: refuted, not refuted or undecided.")
-@click.argument("target")
+@click.argument("target", shell_complete=complete_files)
 @claim_option
 @click.option("--relation", type=click.Choice(RELATIONS), help="Which datasets are neighbours.")
 @click.option(
@@ -87,9 +89,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
     "--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help="At most so long."
 )
 @seed_option
-@click.option(
-    "--one-at-a-time", is_flag=True, help="TARGET gives one output a call: f(data) or f(data, rng)."
-)
+@one_at_a_time_option
 @answer_options
 @click.pass_context
 def audit_command(ctx: click.Context, /, **options: Any) -> None:

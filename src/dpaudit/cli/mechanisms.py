@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpaudit.cli.completion import complete_mechanisms
 from dpaudit.cli.failures import Refusal
 from dpaudit.cli.screen import WIDTH
 
@@ -21,7 +22,7 @@ WIDE = 110  # from here on there is room for the bugs
 
 
 @click.command("mechanisms", short_help="List the honest and broken mechanisms to try it on.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_mechanisms)
 def mechanisms_command(name: str | None) -> None:
     """List the zoo of honest and broken mechanisms, or show the one called NAME in full."""
     from dpaudit.mechanisms import ROOMS, ZOO

@@ -25,11 +25,12 @@ TESTERS = {  # the public name of each batch tester
 }
 
 
+CLAIMS = "eps=1 | eps=1,delta=1e-6 | mu=1 | rho=0.1 | order=2,eps=0.5"
+
+
 def claim_option(command: Command) -> Command:
     """What is promised: `--claim`."""
-    return click.option(
-        "--claim", required=True, help="eps=1 | eps=1,delta=1e-6 | mu=1 | rho=0.1 | order=2,eps=0.5"
-    )(command)
+    return click.option("--claim", required=True, help=CLAIMS)(command)
 
 
 def tester_options(command: Command) -> Command:
@@ -41,15 +42,21 @@ def tester_options(command: Command) -> Command:
         show_default=True,
         help="How outputs are tested: bets as they come, or one of the tests of a whole batch.",
     )
-    alpha = click.option(
+    return tester(alpha_option(default=1e-6)(command))
+
+
+def alpha_option(
+    *, default: float | None, shown: str | bool = True
+) -> Callable[[Command], Command]:
+    """How sure a refutation is: `--alpha`."""
+    return click.option(
         "--alpha",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=1e-6,
-        show_default=True,
+        default=default,
+        show_default=shown,
         metavar="A",
         help="The chance of accusing a mechanism that keeps its claim.",
     )
-    return tester(alpha(command))
 
 
 def seed_option(command: Command) -> Command:
@@ -70,11 +77,28 @@ def answer_options(command: Command) -> Command:
         metavar="FILE",
         help="Save the audit as JSON.",
     )
-    as_json = click.option("--json", "as_json", is_flag=True, help="Print the audit as JSON.")
-    quiet = click.option(
-        "--quiet", is_flag=True, help="Print the verdict's line only, and no progress."
-    )
+    as_json = json_option("Print the audit as JSON.")
+    quiet = quiet_option("Print the verdict's line only, and no progress.")
     return output(as_json(quiet(command)))
+
+
+def json_option(words: str) -> Callable[[Command], Command]:
+    """For machines: `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help=words)
+
+
+def quiet_option(words: str) -> Callable[[Command], Command]:
+    """For scripts: `--quiet`."""
+    return click.option("--quiet", is_flag=True, help=words)
+
+
+def one_at_a_time_option(command: Command) -> Command:
+    """How the target is called: `--one-at-a-time`."""
+    return click.option(
+        "--one-at-a-time",
+        is_flag=True,
+        help="TARGET gives one output a call: f(data) or f(data, rng).",
+    )(command)
 
 
 def read_tester(name: str) -> BatchTester | None:

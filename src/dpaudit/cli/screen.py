@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from dpaudit.evidence import Audit, Progress
+    from dpaudit.evidence import Audit, Progress, Replayed, Verdict
 
 WIDTH = 80
 PLAIN_LINE_SECONDS = 10.0  # off a terminal, for the logs of long audits
@@ -24,7 +24,7 @@ def following(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
     from rich.console import Console
     from rich.text import Text
 
-    from dpaudit.report.text import progress_line
+    from dpaudit.report.progress import progress_line
 
     console = Console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
@@ -38,7 +38,7 @@ def following(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
 
 
 def _plain_lines(symbol: str | None) -> Callable[[Progress], None]:
-    from dpaudit.report.text import progress_line
+    from dpaudit.report.progress import progress_line
 
     due = PLAIN_LINE_SECONDS
 
@@ -53,11 +53,23 @@ def _plain_lines(symbol: str | None) -> Callable[[Progress], None]:
 
 def show_audit(audit: Audit, *, short: bool = False) -> None:
     """Print the audit (its headline only, if `short`), the verdict in colour where there is any."""
+    from dpaudit.report.text import headline, render
+
+    _print(headline(audit) if short else render(audit), audit.verdict)
+
+
+def show_replayed(found: Replayed, *, short: bool = False) -> None:
+    """Print the replay (its headline only, if `short`) as an audit is printed."""
+    from dpaudit.report.text import replayed, replayed_headline
+
+    _print(replayed_headline(found) if short else replayed(found), found.verdict)
+
+
+def _print(words: str, verdict: Verdict) -> None:
+    """Print a page, what stands before its first colon in the colour of the verdict."""
     from rich.console import Console
     from rich.text import Text
 
-    from dpaudit.report.text import headline, render
-
-    text = Text(headline(audit) if short else render(audit))
-    text.stylize(STYLES[audit.verdict.value], 0, len(audit.verdict.value))
+    text = Text(words)
+    text.stylize(STYLES[verdict.value], 0, words.index(":"))
     Console().print(text, soft_wrap=True, highlight=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,16 +46,15 @@ def read_claim(text: str) -> Claim:
         raise Refusal(f"--claim: {error}") from error
 
 
-def read_mechanism(text: str, *, one_at_a_time: bool) -> Callable[..., object] | Mechanism:
+def read_mechanism(text: str, *, one_at_a_time: bool) -> Mechanism:
     """The mechanism of TARGET; with `--one-at-a-time` a function that gives one output a call."""
-    from dpaudit import mechanism
-    from dpaudit.loading import load_callable, load_mechanism
+    from dpaudit.loading import load_mechanism
+    from dpaudit.mechanism import InvalidMechanism
+    from dpaudit.naming import ONE_AT_A_TIME
 
     try:
-        if one_at_a_time:
-            return mechanism.one_at_a_time(load_callable(text))
-        return load_mechanism(text)
-    except mechanism.InvalidMechanism as error:
+        return load_mechanism(ONE_AT_A_TIME.format(text) if one_at_a_time else text)
+    except InvalidMechanism as error:
         hint = " (Here: --one-at-a-time.)" if "one_at_a_time" in str(error) else ""
         raise Refusal(f"{error}{hint}") from error
 

@@ -5,12 +5,14 @@
 """
 
 from dpaudit.evidence.saving import audit_from_json, load
+from dpaudit.evidence.software import software_in_use
 from dpaudit.evidence.values import (
     Audit,
     Counterexample,
     Evidence,
     PairRecord,
     Progress,
+    Replayed,
     Tally,
     Verdict,
 )
@@ -23,9 +25,11 @@ __all__ = [
     "InvalidAuditFile",
     "PairRecord",
     "Progress",
+    "Replayed",
     "Tally",
     "Unsaved",
     "Verdict",
     "audit_from_json",
     "load",
+    "software_in_use",
 ]

@@ -17,13 +17,26 @@ from typing import Any, Literal, NoReturn
 from dpaudit.claim_text import claim_from_json
 from dpaudit.claims import Claim, InvalidClaim, Profile
 from dpaudit.events import rule_from_json
-from dpaudit.evidence.values import Audit, Counterexample, Evidence, PairRecord, Tally, Verdict
+from dpaudit.evidence.values import (
+    Audit,
+    Counterexample,
+    Evidence,
+    PairRecord,
+    Replayed,
+    Tally,
+    Verdict,
+)
 from dpaudit.neighbours import Pair
 from dpaudit.plain import InvalidAuditFile, decoded, encoded, encoded_float
 
-SCHEMA = 3
+SCHEMA = 4
 # What older schemas do not have, in an audit and in a counterexample.
-_ADDED: dict[int, dict[str, object]] = {1: {"simplest": None, "tester": "not recorded"}, 2: {}}
+_IN_4: dict[str, object] = {"target": None, "software": []}
+_ADDED: dict[int, dict[str, object]] = {
+    1: {"simplest": None, "tester": "not recorded", **_IN_4},
+    2: _IN_4,
+    3: _IN_4,
+}
 _ADDED_TO_COUNTEREXAMPLES = {"rule": None}
 
 
@@ -63,11 +76,29 @@ def _brought_up(fields: Mapping[str, object], schema: int) -> dict[str, object]:
     return found
 
 
+def replayed_to_json(found: Replayed) -> dict[str, object]:
+    """The replay as plain JSON values, with the schema number."""
+    return {
+        "schema": SCHEMA,
+        "verdict": found.verdict.value,
+        "mechanism": found.mechanism,
+        "target": found.target,
+        "claim": _write_claim(found.claim),
+        "before": COUNTEREXAMPLE.write(found.before),
+        "again": COUNTEREXAMPLE.write(found.again),
+    }
+
+
 def audit_text(audit: Audit) -> str:
     """The text of an audit file: one line for each field."""
+    return lines_of_json(audit_to_json(audit))
+
+
+def lines_of_json(fields: Mapping[str, object]) -> str:
+    """Strict JSON that reads well and is compared easily: one line for each field, in order."""
     lines = (
         f"{json.dumps(name)}: {json.dumps(value, sort_keys=True, allow_nan=False)}"
-        for name, value in sorted(audit_to_json(audit).items())
+        for name, value in sorted(fields.items())
     )
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -236,6 +267,12 @@ def _read_step(saved: Any, where: str) -> tuple[int, float]:
     return _read_integer(saved[0], where), _read_number(saved[1], where)
 
 
+def _read_package(saved: Any, where: str) -> tuple[str, str]:
+    if not isinstance(saved, list) or len(saved) != 2:
+        raise _wrong(where, "[name, version]", saved)
+    return _read_text(saved[0], where), _read_text(saved[1], where)
+
+
 INTEGER = Form(operator.index, _read_integer)
 NUMBER = Form(encoded_float, _read_number)
 TEXT = Form(str, _read_text)
@@ -290,5 +327,7 @@ AUDIT = record(
         "warnings": many(TEXT),
         "interrupted": FLAG,
         "version": TEXT,
+        "target": maybe(TEXT),
+        "software": many(Form(list, _read_package)),
     },
 )

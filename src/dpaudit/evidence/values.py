@@ -77,9 +77,40 @@ class Counterexample:
 
     def breaks(self, claim: Claim) -> bool:
         """Whether this event alone shows that a claim does not hold."""
-        if isinstance(claim, PureDP | ApproxDP):
+        if isinstance(claim, PureDP | ApproxDP) and self.delta == claim.delta(claim.epsilon):
             return self.epsilon_lower > claim.epsilon
         return self.likely.lower > most_likely(claim.delta, self.unlikely.upper)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A counterexample as it was saved, and the same event counted again on fresh samples.
+
+    `target` names the code that was asked this time. An event that no longer breaks the claim
+    shows nothing about other events.
+    """
+
+    mechanism: str
+    target: str | None
+    claim: Claim
+    before: Counterexample
+    again: Counterexample
+
+    @property
+    def verdict(self) -> Verdict:
+        """Refuted if the event breaks the claim again, not refuted otherwise."""
+        return Verdict.REFUTED if self.again.breaks(self.claim) else Verdict.NOT_REFUTED
+
+    def __str__(self) -> str:
+        from dpaudit.report.text import replayed
+
+        return replayed(self)
+
+    def to_json(self) -> dict[str, object]:
+        """The replay as plain JSON values."""
+        from dpaudit.evidence.saving import replayed_to_json
+
+        return replayed_to_json(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +179,8 @@ class Audit:
     of `1 - alpha` of their own). `strongest` is the pair that showed most, `detectable` the least
     strength that would have been refuted on it with the draws spent (an estimate), `forecast` about
     how many more draws would decide an undecided audit. The same call with `rng=rng_seed` gives the
-    same audit.
+    same audit. `target` is the text by which the mechanism is imported again
+    (`pkg.module:function`; None where it cannot be), `software` the versions it ran on.
     """
 
     mechanism: str
@@ -172,6 +204,8 @@ class Audit:
     warnings: tuple[str, ...]
     interrupted: bool
     version: str
+    target: str | None = None
+    software: tuple[tuple[str, str], ...] = ()
 
     @property
     def refuted(self) -> bool:

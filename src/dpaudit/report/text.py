@@ -1,4 +1,4 @@
-"""All wording: an audit in one line, in a page of at most 72 columns, and while it runs.
+"""All wording of verdicts: an audit or a replay in one line, and in a page of at most 72 columns.
 
 The words are *refuted*, *not refuted* and *undecided*. Lower bounds are rounded down and upper
 bounds up, so that what is printed is never more than what was proved.
@@ -6,12 +6,18 @@ bounds up, so that what is printed is never more than what was proved.
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterator
 
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
-from dpaudit.evidence import Audit, Counterexample, PairRecord, Progress, Tally, Verdict
+from dpaudit.evidence import (
+    Audit,
+    Counterexample,
+    PairRecord,
+    Replayed,
+    Tally,
+    Verdict,
+)
 from dpaudit.pair import Pair, shown
 from dpaudit.report.showing import (
     apart,
@@ -21,13 +27,11 @@ from dpaudit.report.showing import (
     lower,
     one_line,
     power,
-    short_count,
     upper,
 )
 from dpaudit.stats.profiles import most_likely
 
 WIDTH = 72  # beside the margin of a failed test this still fits into 80 columns
-LINE = 80  # of progress
 INDENT = "  "
 LABEL = 12  # columns of the labels on the left
 NAME = 40  # columns of a mechanism's name
@@ -63,7 +67,8 @@ def render(audit: Audit) -> str:
 def failure(audit: Audit) -> str:
     """A refuted audit as the message of a failed test: the verdict first, then what shows it."""
     name, claim = one_line(audit.mechanism, NAME), _glued(one_line(str(audit.claim), NAME))
-    first = f"{name} {_broken(audit, claim, at_least='is at least', above='is more than')}"
+    words = {"at_least": "is at least", "above": "is more than"}
+    first = f"{name} {_broken(audit.claim, audit.lower_bound, claim, **words)}"
     shown_by = (audit.simplest, audit.counterexample, audit.strongest)
     pinned = next((found.pair for found in shown_by if found is not None), None)
     blocks = [_wrapped(first, first="", rest=INDENT), *_refuted(audit)]
@@ -72,34 +77,26 @@ def failure(audit: Audit) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def progress_line(progress: Progress, *, symbol: str | None = None, width: int = LINE) -> str:
-    """A running audit in one line; `symbol` is the claim's ("epsilon", "mu" or "rho").
+def replayed_headline(found: Replayed) -> str:
+    """A replay in one line, as the first of its page."""
+    return _replayed_headline(found).replace(GLUE, " ")
 
-    >>> progress = Progress(
-    ...     pairs=3,
-    ...     samples=48_000,
-    ...     budget=300_000,
-    ...     seconds=1.23,
-    ...     lower_bound=0.8444,
-    ...     log_wealth=4.9,
-    ...     alpha=1e-6,
-    ...     pair="data=[1.0], neighbour=[]",
-    ... )
-    >>> print(progress_line(progress, symbol="epsilon"))
-    48k of 300k draws, 1.2 s, epsilon >= 0.844, evidence 35%, pair 3: data=[1.0],...
-    """
-    of_budget = "" if progress.budget is None else f" of {short_count(progress.budget)}"
-    parts = [f"{short_count(progress.samples)}{of_budget} draws", duration(progress.seconds)]
-    if progress.lower_bound is not None and progress.lower_bound > 0.0:
-        parts.append(f"{symbol or 'bound'} >= {lower(progress.lower_bound)}")
-    share = progress.log_wealth / -math.log(progress.alpha)
-    parts.append(f"evidence {math.floor(100 * min(max(share, 0.0), 1.0))}%")
-    line = ", ".join([*parts, f"pair {progress.pairs:,}"])
-    room = width - len(line) - 2
-    if room < 12 or not progress.pair:
-        return one_line(line, width)
-    pair = " ".join(progress.pair.split())
-    return f"{line}: {pair if len(pair) <= room else f'{pair[: room - 3]}...'}"
+
+def replayed(found: Replayed) -> str:
+    """A replay in words: the event, how often it was seen this time, and what the claim allows."""
+    again, before = found.again, found.before
+    blocks = [
+        _wrapped(_replayed_headline(found), first="", rest=INDENT),
+        [*_pair(again.pair), *_event(again)],
+        _tallies(again),
+        [*_allowed_and_seen(found.claim, again), *_meaning_of_replay(found)],
+        [
+            *_row("replayed", found.target or found.mechanism),
+            *_row("before", f"{_shown_by(before)}, {count(before.data.draws, 'draw')} of a side"),
+            *_row("seed", f"{again.seed[0]}"),
+        ],
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
 # --- the headline ---------------------------------------------------------------------------------
@@ -110,15 +107,16 @@ def _headline(audit: Audit) -> str:
     alpha = _glued(f"(alpha = {upper(audit.alpha)})")
     word = _glued(f"{audit.verdict.value.upper()}:")
     if audit.verdict is Verdict.REFUTED:
-        return f"{word} {name} {_broken(audit, claim)} {alpha}"
+        return f"{word} {name} {_broken(audit.claim, audit.lower_bound, claim)} {alpha}"
     so_far = " so far" if audit.verdict is Verdict.UNDECIDED else ""
     found = f": {_certified(audit) or 'nothing'} certified{so_far}" if audit.symbol else ""
     return f"{word} {name}, claimed {claim}{found} {alpha}"
 
 
-def _broken(audit: Audit, name: str, *, at_least: str = ">=", above: str = ">") -> str:
+def _broken(
+    claim: Claim, bound: float | None, name: str, *, at_least: str = ">=", above: str = ">"
+) -> str:
     """What a refuted claim's parameter must be: more than was claimed, whatever was certified."""
-    claim, bound = audit.claim, audit.lower_bound
     if not isinstance(claim, Scalable):
         return f"does not keep {name}"
     if bound is None or bound <= claim.strength:
@@ -126,6 +124,26 @@ def _broken(audit: Audit, name: str, *, at_least: str = ">=", above: str = ">") 
     else:
         shown = f"{claim.symbol} {at_least} {lower(bound, above=claim.strength)}"
     return f"is not {name}: {_glued(shown)}"
+
+
+def _replayed_headline(found: Replayed) -> str:
+    name, claim = one_line(found.mechanism, NAME), _glued(one_line(str(found.claim), NAME))
+    alpha = _glued(f"(alpha = {upper(found.again.alpha)})")
+    if found.verdict is Verdict.REFUTED:
+        in_epsilon = isinstance(found.claim, PureDP | ApproxDP)
+        bound = found.again.epsilon_lower if in_epsilon else None
+        return f"{_glued('REFUTED AGAIN:')} {name} {_broken(found.claim, bound, claim)} {alpha}"
+    word = _glued(f"{found.verdict.value.upper()}:")
+    return f"{word} {name}, claimed {claim}, by this event on these draws {alpha}"
+
+
+def _meaning_of_replay(found: Replayed) -> list[str]:
+    if found.verdict is Verdict.REFUTED:
+        return _chance("a replay", found.again.alpha)
+    return _sentence(
+        "This is not a proof of privacy: one event was counted, and nothing was searched. Another "
+        "pair or event, or more draws, may still break the claim. To search anew: dpaudit audit."
+    )
 
 
 def _certified(audit: Audit) -> str:
@@ -139,10 +157,7 @@ def _certified(audit: Audit) -> str:
 
 def _refuted(audit: Audit) -> list[list[str]]:
     found = audit.counterexample
-    chance = _sentence(
-        "If the claim held, an audit like this would accuse it with probability at most "
-        f"{upper(audit.alpha)}."
-    )
+    chance = _chance("an audit", audit.alpha)
     if found is None:
         none = _sentence("All draws together refute the claim; no single event was certified.")
         return [none, _strongest(audit.strongest), chance]
@@ -152,6 +167,13 @@ def _refuted(audit: Audit) -> list[list[str]]:
         [*_against(audit.claim, found), *chance],
         _simplest(audit.simplest),
     ]
+
+
+def _chance(what: str, alpha: float) -> list[str]:
+    return _sentence(
+        f"If the claim held, {what} like this would accuse it with probability at most "
+        f"{upper(alpha)}."
+    )
 
 
 def _not_refuted(audit: Audit) -> list[list[str]]:
@@ -206,14 +228,22 @@ def _simplest(found: Counterexample | None) -> list[str]:
     """The plainer counterexample: its pair, its event and what that alone shows."""
     if found is None:
         return []
-    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 else ""
-    shows = _glued(f"epsilon >= {lower(found.epsilon_lower)}{at_delta}")
     return [
         f"{INDENT}The simplest pair that still breaks the claim:",
         *_pair(found.pair),
         *_event(found),
-        *_row("shows", f"{shows}, on {count(found.data.draws, 'fresh draw')} of either side"),
+        *_row(
+            "shows",
+            f"{_shown_by(found)}, on {count(found.data.draws, 'fresh draw')} of either side",
+        ),
     ]
+
+
+def _shown_by(found: Counterexample) -> str:
+    if found.epsilon_lower <= 0.0:
+        return "nothing"
+    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 else ""
+    return _glued(f"epsilon >= {lower(found.epsilon_lower)}{at_delta}")
 
 
 def _strongest(found: PairRecord | None) -> list[str]:
@@ -240,12 +270,15 @@ def _bound(tally: Tally, *, at_least: bool) -> str:
 
 def _against(claim: Claim, found: Counterexample) -> list[str]:
     """What the claim allows for this event, and what was seen."""
+    within = _sentence("It stays within the claim; all draws together do not.")
+    return _allowed_and_seen(claim, found) + ([] if found.breaks(claim) else within)
+
+
+def _allowed_and_seen(claim: Claim, found: Counterexample) -> list[str]:
     if isinstance(claim, PureDP | ApproxDP):
         sentences = _times(claim, found)
     else:
         sentences = _probabilities(found, most_likely(claim.delta, found.unlikely.upper))
-    if not found.breaks(claim):
-        sentences += ("It stays within the claim; all draws together do not.",)
     return [line for sentence in sentences for line in _sentence(sentence)]
 
 
@@ -253,8 +286,11 @@ def _times(claim: PureDP | ApproxDP, found: Counterexample) -> tuple[str, ...]:
     slack = claim.delta(claim.epsilon)
     plus, less = (f" (plus delta = {upper(slack)})", " (less delta)") if slack > 0.0 else ("", "")
     allowed, seen = apart(power(claim.epsilon), power(found.epsilon_lower))
+    may = f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}."
+    if found.epsilon_lower <= 0.0:
+        return may, f"Seen: no sure difference, so this event alone shows {_shown_by(found)}."
     return (
-        f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}.",
+        may,
         f"Seen: at least {seen} times{less}, so this event alone shows "
         + _glued(f"epsilon >= {lower(found.epsilon_lower, above=claim.epsilon)}."),
     )
@@ -262,13 +298,11 @@ def _times(claim: PureDP | ApproxDP, found: Counterexample) -> tuple[str, ...]:
 
 def _probabilities(found: Counterexample, most: float) -> tuple[str, ...]:
     other = "neighbour" if found.likelier == "data" else "data"
-    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 else ""
     allowed, seen = apart(most, found.likely.lower)
     return (
         f"With at most {upper(found.unlikely.upper)} on {other}, the claim allows at most "
         f"{allowed} on {found.likelier}.",
-        f"Seen: at least {seen}, so this event alone shows "
-        + _glued(f"epsilon >= {lower(found.epsilon_lower)}{at_delta}."),
+        f"Seen: at least {seen}, so this event alone shows {_shown_by(found)}.",
     )
 
 

@@ -1,0 +1,116 @@
+"""A pytest file of guesses: each says what it comes from, and what is missing fails the test."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+from dpaudit.writing.guesses import OF_RECORDS, Call, Guess, Guesses, guesses_of
+from dpaudit.writing.subject import Subject
+
+WIDTH = 88  # what formatters keep to unless they are told otherwise
+INDENT = "    "
+
+
+def pytest_file(subject: Subject) -> str:
+    """The text of a pytest file that audits the subject.
+
+    >>> from dpaudit.writing import read_subject
+    >>> text = pytest_file(read_subject("dpaudit.mechanisms:LaplaceCount"))
+    >>> "claim = dpaudit.PureDP(epsilon=1.0)" in text
+    True
+    """
+    body = list(_body(subject, guesses_of(subject)))
+    title = f'"""Does {_name(subject)} keep its privacy claim? Begun by `dpaudit write`."""'
+    blocks = [
+        [title],
+        ["import functools"] if _mentions(body, "functools.") else [],
+        ["import dpaudit", *(["import pytest"] if _mentions(body, "pytest.") else [])],
+        [*_place(subject), f"from {subject.module} import {subject.attribute.partition('.')[0]}"],
+    ]
+    head = "\n\n".join("\n".join(block) for block in blocks if block)
+    test = f"def test_{_snake(_name(subject))}_keeps_its_claim():"
+    return "\n".join([head, "", "", test, *body, ""])
+
+
+def _mentions(lines: list[str], name: str) -> bool:
+    return any(name in line for line in lines if not line.lstrip().startswith("#"))
+
+
+def _place(subject: Subject) -> list[str]:
+    if subject.file is None:
+        return []
+    return _comment(f"In {subject.file}: keep this test beside it, or its folder on the path.", "")
+
+
+def _body(subject: Subject, found: Guesses) -> Iterator[str]:
+    yield from _assigned("claim", found.claim)
+    if found.domain is not None:
+        yield from _assigned("domain", found.domain)
+    yield from _neighbours(found.neighbours)
+    yield from _mechanism(subject, found)
+    yield from _comment("Add `samples=` for a longer search, `rng=` for the same one every time.")
+    yield f"{INDENT}dpaudit.assert_private(mechanism, claim, neighbours)"
+
+
+def _neighbours(guess: Guess) -> Iterator[str]:
+    if guess.code is not None:
+        yield from _assigned("neighbours", guess)
+        return
+    yield from _assigned("relation", guess)
+    yield from _assignment("neighbours", Call("relation", OF_RECORDS))
+
+
+def _assigned(name: str, guess: Guess) -> Iterator[str]:
+    if guess.code is not None:
+        yield from _comment(f"A guess, {guess.why}.")
+        yield from _assignment(name, guess.code)
+        return
+    yield from _comment(f"TODO: {guess.why}.")
+    yield from _assignment(name, Call("pytest.fail", (f'"TODO: {guess.todo}"',)))
+
+
+def _mechanism(subject: Subject, found: Guesses) -> Iterator[str]:
+    """What is audited: the function with the values that the test sets, for many outputs a call."""
+    arguments = [
+        f"{each.name}={found.values[each.role]!r}" for each in subject.settings if each.required
+    ]
+    arguments += [f'{name}=pytest.fail("TODO: a value for {name}")' for name in subject.unknown]
+    if arguments:
+        yield from _comment("Values that the test chooses; try others too.")
+    code: Call | str = subject.attribute
+    if subject.is_class:
+        code = Call(subject.attribute, tuple(arguments))
+    elif arguments:
+        code = Call("functools.partial", (subject.attribute, *arguments))
+    if subject.draws_many:
+        yield from _assignment("mechanism", code)
+        return
+    yield from _assignment("release", code)
+    yield from _comment("No parameter asks for many outputs, so each call gives one.")
+    yield from _assignment("mechanism", Call("dpaudit.one_at_a_time", ("release",)))
+
+
+def _assignment(name: str, code: Call | str) -> list[str]:
+    """An assignment; where it does not fit into a line, an argument a line."""
+    line = f"{INDENT}{name} = {code}"
+    if len(line) <= WIDTH or isinstance(code, str):
+        return [line]
+    arguments = [f"{2 * INDENT}{argument}," for argument in code.arguments]
+    return [f"{INDENT}{name} = {code.function}(", *arguments, f"{INDENT})"]
+
+
+def _comment(text: str, indent: str = INDENT) -> list[str]:
+    margin = f"{indent}# "
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False
+    )
+
+
+def _name(subject: Subject) -> str:
+    return subject.attribute.rpartition(".")[2]
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")

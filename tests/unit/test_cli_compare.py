@@ -1,0 +1,183 @@
+"""`dpaudit compare`: what changed between two sets of audits, and which change fails."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import error_line, run
+
+from dpaudit.claims import Claim, GaussianDP, Profile, PureDP
+from dpaudit.evidence import Audit, Evidence, Verdict
+from dpaudit.report.changes import Change, changes_between, is_past_claim, summary, table
+
+QUIET = Audit(
+    mechanism="count",
+    claim=PureDP(1.0),
+    verdict=Verdict.NOT_REFUTED,
+    lower_bound=0.6,
+    counterexample=None,
+    evidence=Evidence(trace=(), log_wealth=0.0, peak=0.0),
+    samples=2850,
+    seconds=0.5,
+    alpha=1e-6,
+    rng_seed=7,
+    pairs_tried=2,
+    neighbours="add or remove one",
+    strongest=None,
+    detectable=None,
+    forecast=None,
+    history=(),
+    warnings=(),
+    interrupted=False,
+    version="0.1.0",
+)
+
+
+def like(name: str, **changes: Any) -> Audit:
+    return dataclasses.replace(QUIET, mechanism=name, **changes)
+
+
+def refuted(name: str, bound: float = 1.8679) -> Audit:
+    return like(name, verdict=Verdict.REFUTED, lower_bound=bound, samples=81_628)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word", "worse"),
+    [
+        (QUIET, QUIET, "same verdict", False),
+        (QUIET, like("count", lower_bound=0.9), "same verdict", False),
+        (QUIET, like("count", verdict=Verdict.UNDECIDED), "other verdict", False),
+        (QUIET, refuted("count"), "now refuted", True),
+        (QUIET, refuted("count", 1.0), "now refuted", True),
+        (like("count", verdict=Verdict.UNDECIDED), refuted("count"), "now refuted", True),
+        (refuted("count"), QUIET, "was refuted", False),
+        (refuted("count"), refuted("count", 2.5), "still refuted", False),
+        (None, QUIET, "new", False),
+        (None, refuted("count"), "new, refuted", True),
+        (QUIET, None, "missing", False),
+        (refuted("count"), None, "missing", False),
+    ],
+)
+def test_only_a_claim_that_is_newly_broken_is_worse(
+    old: Audit | None, new: Audit | None, word: str, worse: bool
+) -> None:
+    change = Change(old=old, new=new)
+    assert (change.word, change.is_worse) == (word, worse)
+
+
+@pytest.mark.parametrize(
+    ("claim", "bound", "past"),
+    [
+        (PureDP(1.0), 1.0001, True),
+        (PureDP(1.0), 1.0, False),
+        (GaussianDP(1.0), 1.2, True),
+        (GaussianDP(1.0), 0.2, False),
+        (Profile(PureDP(1).delta), None, False),
+    ],
+    ids=str,
+)
+def test_a_bound_above_the_claim_is_past_it(claim: Claim, bound: float | None, past: bool) -> None:
+    assert is_past_claim(like("count", claim=claim, lower_bound=bound)) == past
+
+
+def test_the_table_in_full() -> None:
+    old = [QUIET, like("sum", lower_bound=0.0), refuted("svt", 5.7999)]
+    new = [like("median"), refuted("sum"), refuted("svt", 5.7999)]
+    changes = changes_between(old, new)
+    assert (
+        table(changes)
+        == """\
+change         mechanism  verdict      certified           draws
+-------------  ---------  -----------  ------------------  ------
+now refuted    sum        not refuted  nothing             2850
+               1-DP       -> refuted   -> epsilon >= 1.86  -> 81k
+missing        count      not refuted  epsilon >= 0.6      2850
+               1-DP
+still refuted  svt        refuted      epsilon >= 5.79     81k
+               1-DP
+new            median     not refuted  epsilon >= 0.6      2850
+               1-DP"""
+    )
+    assert summary(changes) == (
+        "Worse: 1 audit, where it is shown that the claim does not hold, which was not shown "
+        "before. Refuted before and still: 1 audit."
+    )
+    same = changes_between(old, old)
+    assert summary(same).startswith("Nothing got worse; that is not a proof of privacy.")
+
+
+def test_claims_are_told_apart() -> None:
+    both = [QUIET, like("count", claim=PureDP(2.0))]
+    assert [change.word for change in changes_between(both, both)] == ["same verdict"] * 2
+    assert len(changes_between(both[:1], both[1:])) == 2
+
+
+def test_neighbours_tell_apart_what_is_there_twice() -> None:
+    both = [QUIET, like("count", neighbours="replace one", samples=10)]
+    assert len(changes_between([QUIET], [like("count", neighbours="replace one")])) == 1
+    changes = changes_between([QUIET], both)
+    assert [change.word for change in changes] == ["same verdict", "new"]
+    assert changes[1].audit.neighbours == "replace one"
+
+
+def save(folder: Path, **audits: Audit) -> str:
+    folder.mkdir()
+    for name, audit in audits.items():
+        audit.save(folder / f"{name}.json")
+    return str(folder)
+
+
+def test_a_newly_refuted_claim_fails(tmp_path: Path) -> None:
+    old = save(tmp_path / "old", a=QUIET, b=like("sum"))
+    new = save(tmp_path / "new", a=QUIET, c=refuted("sum"))
+    result = run("compare", old, new)
+    assert result.exit_code == 1, result.output
+    assert "now refuted" in result.output
+    assert "\x1b" not in result.output
+    assert run("compare", new, old).exit_code == 0
+    assert run("compare", old, old).exit_code == 0
+
+
+def test_files_are_compared_and_told_as_json(tmp_path: Path) -> None:
+    save(tmp_path / "old", a=QUIET)
+    save(tmp_path / "new", a=refuted("count"))
+    result = run("compare", *(str(tmp_path / name / "a.json") for name in ("old", "new")), "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.output) == {
+        "changes": [
+            {
+                "mechanism": "count",
+                "claim": "1-DP",
+                "neighbours": "add or remove one",
+                "change": "now refuted",
+                "worse": True,
+                "old": {
+                    "verdict": "not refuted",
+                    "lower_bound": 0.6,
+                    "alpha": 1e-6,
+                    "samples": 2850,
+                },
+                "new": {
+                    "verdict": "refuted",
+                    "lower_bound": 1.8679,
+                    "alpha": 1e-6,
+                    "samples": 81_628,
+                },
+            }
+        ]
+    }
+
+
+def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
+    good = save(tmp_path / "good", a=QUIET)
+    empty = save(tmp_path / "empty")
+    twice = save(tmp_path / "twice", a=QUIET, b=QUIET)
+    assert "no file ends in .json" in error_line(run("compare", good, empty))
+    assert "two audits of count with the claim 1-DP" in error_line(run("compare", good, twice))
+    assert "there is no file" in error_line(run("compare", good, str(tmp_path / "gone")))
+    (tmp_path / "good" / "z.json").write_text("{}")
+    assert "z.json: this dpaudit reads audits" in error_line(run("compare", good, good))
