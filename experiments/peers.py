@@ -28,7 +28,7 @@ from tables import Column, number, yes_or_no
 
 from dpaudit import measure_epsilon, mechanisms
 
-SEED = 20_261_118
+SEED = 20_261_119
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 THEIRS = HERE / "reference" / "peers_suite.csv"
@@ -202,7 +202,7 @@ STUDY = Study(
     columns=COLUMNS,
     folder=RESULTS,
     draw=draw,
-    runs=3,
+    runs=10,
     quick_runs=1,
     once=lambda cell: cell.samples == max(SIZES),
 )

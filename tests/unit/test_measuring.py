@@ -9,7 +9,7 @@ from scipy import stats
 
 import dpaudit
 from dpaudit.measuring.choose import most_likely
-from dpaudit.measuring.guess import Guess, Odds, Reader, best_guess, epsilon_of_guesses
+from dpaudit.measuring.guess import Counts, Guess, Odds, Reader, best_guess
 from dpaudit.measuring.learn import Recipe, recipes
 from dpaudit.measuring.surface import Surface
 from dpaudit.measuring.views import Single, ending, steps, sums, views
@@ -20,18 +20,29 @@ from dpaudit.testers.classifiers import LinearScore
 from dpaudit.testers.parts import Labelled
 
 
+def counts(right: int, guesses: int) -> Counts:
+    """Guesses that all have the largest stake."""
+    return Counts(right=(0, 0, 0, 0, right), guesses=(0, 0, 0, 0, guesses))
+
+
 def test_the_epsilon_of_guesses_is_the_logit_of_an_exact_bound() -> None:
     for right, guesses, alpha in ((900, 1000, 0.05), (51_000, 100_000, 0.001)):
         share = stats.beta.ppf(alpha, right, guesses - right + 1)
-        assert epsilon_of_guesses(right, guesses, alpha) == pytest.approx(
-            np.log(share / (1 - share))
-        )
-    assert epsilon_of_guesses(0, 0, 0.05) == 0.0
-    assert epsilon_of_guesses(10, 100, 0.05) == 0.0
+        found = counts(right, guesses).epsilon_lower(alpha)
+        assert found == pytest.approx(np.log(share / (1 - share)))
+    assert Counts().epsilon_lower(0.05) == 0.0
+    assert counts(10, 100).epsilon_lower(0.05) == 0.0
 
 
 def test_guesses_that_are_all_right_certify_a_finite_epsilon() -> None:
-    assert 5.0 < epsilon_of_guesses(1_000, 1_000, 0.05) < 7.0
+    assert 5.0 < counts(1_000, 1_000).epsilon_lower(0.05) < 7.0
+
+
+def test_guesses_with_a_large_stake_count_more() -> None:
+    sure_ones_right = Counts(right=(500, 0, 0, 0, 700), guesses=(1_000, 0, 0, 0, 1_000))
+    others_right = Counts(right=(700, 0, 0, 0, 500), guesses=(1_000, 0, 0, 0, 1_000))
+    assert sure_ones_right.epsilon_lower(0.05) > counts(1_200, 2_000).epsilon_lower(0.05)
+    assert others_right.epsilon_lower(0.05) < counts(1_200, 2_000).epsilon_lower(0.05)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
@@ -136,12 +147,12 @@ def test_odds_are_learned_from_labels() -> None:
     assert np.abs(Odds(100.0 * scores, labels)(100.0 * shown) - shown).max() < 0.1
 
 
-def test_a_guess_abstains_where_the_odds_are_low() -> None:
+def test_a_guess_abstains_where_the_odds_are_low_and_stakes_more_where_they_are_high() -> None:
     odds = Odds(*_logistic(200_000, np.random.default_rng(5)))
-    guess = Guess(reader=_reader(), odds=odds, least=1.0)
-    table = Encoder().encode(np.array([2.0, 3.0, 0.0, -2.0, -3.0]))
+    guess = Guess(reader=_reader(), odds=odds, aim=1.0, scale=0.2)
+    table = Encoder().encode(np.array([1.3, 9.0, 0.0, -1.3, -9.0]))  # 1.3 exceeds 1 by .055
     labels = np.array([True, False, True, False, False])
-    assert guess.count(table, labels) == (3, 4)
+    assert guess.count(table, labels) == Counts(right=(0, 0, 2, 0, 1), guesses=(0, 0, 2, 0, 2))
 
 
 def test_where_odds_hardly_rise_all_outputs_are_guessed() -> None:
@@ -152,16 +163,34 @@ def test_where_odds_hardly_rise_all_outputs_are_guessed() -> None:
     scores += rng.normal(scale=0.01, size=50_000)
     outputs = Encoder().encode(scores)
     guess = best_guess(_reader(), Odds(scores, labels), outputs, draws=100_000, alpha=0.05)
-    assert guess.count(outputs, labels)[1] > 49_000
+    assert sum(guess.count(outputs, labels).guesses) > 49_000
 
 
 def test_where_odds_rise_without_end_only_the_surest_outputs_are_guessed() -> None:
     scores, labels = _logistic(50_000, np.random.default_rng(5))
     outputs = Encoder().encode(scores)
     guess = best_guess(_reader(), Odds(scores, labels), outputs, draws=100_000, alpha=0.05)
-    right, guesses = guess.count(outputs, labels)
-    assert 20 < guesses < 2_500
-    assert right > 0.85 * guesses
+    found = guess.count(outputs, labels)
+    assert 20 < sum(found.guesses) < 2_500
+    assert sum(found.right) > 0.85 * sum(found.guesses)
+
+
+def test_stakes_certify_more_than_one_line_through_the_scores() -> None:
+    """Between a few sure outputs and many doubtful ones a line must choose; stakes need not."""
+    rng = np.random.default_rng(5)
+    scores, labels = _logistic(400_000, rng)
+    odds = Odds(scores, labels)
+    guess = best_guess(
+        _reader(), odds, Encoder().encode(scores[:50_000]), draws=400_000, alpha=0.05
+    )
+    staked = guess.count(Encoder().encode(scores), labels).epsilon_lower(0.05)
+    lines = np.quantile(np.abs(scores), np.linspace(0.0, 0.9999, 400))
+    right = (scores > 0.0) == labels
+    flat = [
+        counts(int(right[kept].sum()), int(kept.sum())).epsilon_lower(0.05)
+        for kept in (np.abs(scores) > line for line in lines)
+    ]
+    assert staked > np.max(flat) - 0.1  # the best line is known only afterwards
 
 
 def test_the_reader_that_says_most_is_chosen_and_taught_all() -> None:
@@ -203,10 +232,10 @@ def test_views_of_running_totals_and_of_words() -> None:
     totals = Table(np.cumsum(np.ones((2, 4)), axis=1), None)
     assert steps(totals).numbers.tolist() == [[1.0] * 4] * 2
     mixed = Encoder().encode([[1.0, None, 4.0], [None, None, None]])
-    counts = sums(mixed).numbers
-    assert counts[:, 0].tolist() == [2.0, 0.0]
-    assert counts[:, 1].tolist() == [5.0, 0.0]
-    assert np.isfinite(counts).all()
+    found = sums(mixed).numbers
+    assert found[:, 0].tolist() == [2.0, 0.0]
+    assert found[:, 1].tolist() == [5.0, 0.0]
+    assert np.isfinite(found).all()
     assert "steps" not in views(mixed)
     assert "sums" in views(mixed)
     assert list(views(Table(np.zeros((1, 99)), None))) == ["whole"]

@@ -1,16 +1,18 @@
-"""Guessing which side an output came from, or not: what is counted in the end.
+"""Guessing which side an output came from, for a stake: what is counted in the end.
 
 Labels are tossed fairly, so where a mechanism is `epsilon`-DP a guess is right with probability at
-most `e^epsilon / (1 + e^epsilon)`, whatever the output. Draws are independent, so of `k` guesses no
-more are right than a binomial variable would have it: one exact bound (Clopper and Pearson 1934)
-for both directions together. Steinke, Nasr and Jagielski (2023), "Privacy auditing with one (1)
-training run", count guesses in this way too.
+most `e^epsilon / (1 + e^epsilon)`, whatever the output. Draws are independent, so guesses with
+stakes that were fixed beforehand earn no more than binomial variables would: one exact bound
+(`stats.stakes`) for both directions together. Steinke, Nasr and Jagielski (2023), "Privacy auditing
+with one (1) training run", count guesses in this way too. The stakes follow Neyman and Pearson
+(1933): what a guess should weigh is how much likelier it is right than the claim would have it.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import add
 from statistics import NormalDist
 
 import numpy as np
@@ -19,15 +21,16 @@ from scipy.special import expit
 
 from dpaudit.measuring.views import View
 from dpaudit.outputs import Table
-from dpaudit.stats.binomial import proportion_lower
+from dpaudit.stats.stakes import staked_proportion_lower
 from dpaudit.testers.classifiers import Score
-from dpaudit.testers.event_choice import ranked
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]
 
-_CAUTION = 0.5  # standard errors by which a promise is set back: the surest outputs are few
-_NEARLY = 0.98  # of the largest promise: of all guesses that promise so much, the most are made
+STAKES = (1, 2, 4, 8, 16)
+_NEARLY = 0.9  # of what is promised: where odds hardly rise, the surest are mostly the luckiest
+_MOST_CERTAIN = 36.0  # log-odds: more is more than a float can tell from 1
+_SCALES = 12  # halvings of the largest excess that may earn the largest stake
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -43,20 +46,50 @@ class Reader:
         return self.score(self.view(table))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """For each of `STAKES`: how many guesses were made, and how many of them were right."""
+
+    right: tuple[int, ...] = (0,) * len(STAKES)
+    guesses: tuple[int, ...] = (0,) * len(STAKES)
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            right=tuple(map(add, self.right, other.right)),
+            guesses=tuple(map(add, self.guesses, other.guesses)),
+        )
+
+    def epsilon_lower(self, alpha: float) -> float:
+        """The epsilon that so many right guesses certify; 0 if they certify nothing.
+
+        >>> sure = Counts(right=(0, 0, 0, 0, 900), guesses=(0, 0, 0, 0, 1000))
+        >>> round(sure.epsilon_lower(0.05), 3)  # the logit of the lower bound on 90 %
+        2.021
+        """
+        share = staked_proportion_lower(STAKES, self.right, self.guesses, alpha)
+        return max(0.0, math.log(share) - math.log1p(-share)) if 0.0 < share < 1.0 else 0.0
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Guess:
-    """Guess the likelier side where the odds are high enough, and nothing elsewhere."""
+    """Guess the likelier side of an output, for a stake that grows with how sure it is.
+
+    What counts is by how much the chance of being right exceeds that of a mechanism with an
+    epsilon of `aim`; from `scale` on the stake is the largest, without an excess there is none.
+    """
 
     reader: Reader
     odds: Odds
-    least: float  # of the log-odds, either way
+    aim: float
+    scale: float
 
-    def count(self, table: Table, labels: Labels) -> tuple[int, int]:
-        """How many of the guesses are right, and how many guesses there are."""
+    def count(self, table: Table, labels: Labels) -> Counts:
+        """How many guesses there are of each stake, and how many of them are right."""
         log_odds = self.odds(self.reader(table))
-        made = np.abs(log_odds) > self.least
-        right = np.count_nonzero(made & ((log_odds > 0.0) == labels))
-        return int(right), int(np.count_nonzero(made))
+        steps = _steps(_excess(np.abs(log_odds), self.aim), self.scale)
+        made = steps >= 0
+        right = made & ((log_odds > 0.0) == labels)
+        return Counts(right=_per_step(steps[right]), guesses=_per_step(steps[made]))
 
 
 class Odds:
@@ -64,18 +97,20 @@ class Odds:
 
     Scores of outputs that nobody has learned make over-confident readers modest again.
 
-    >>> scores = np.repeat([0.0, 1.0], 1000)
-    >>> labels = np.arange(2000) % np.where(scores > 0.0, 4, 2) > 0  # one half, three quarters
-    >>> np.exp(Odds(scores, labels)(np.array([0.0, 1.0]))).round(1).tolist()
-    [1.0, 3.0]
+    >>> scores = np.repeat([0.0, 9.0], 1000)
+    >>> labels = (np.arange(2000) % 4 > 0) == (scores > 0.0)  # one quarter, three quarters
+    >>> np.exp(Odds(scores, labels)(np.array([0.0, 9.0]))).round(1).tolist()
+    [0.3, 3.0]
     """
 
     def __init__(self, scores: Floats, labels: Labels) -> None:
         from sklearn.linear_model import LogisticRegression
 
         self._centre = float(np.median(scores))
-        self._scale = max(float(np.std(scores)), 1e-300)
-        self._model = LogisticRegression(C=100.0, max_iter=200).fit(self._standard(scores), labels)
+        self._scale = float(np.std(scores)) or 1.0
+        # Labels are tossed fairly: that more of one kind came up says nothing of the next.
+        model = LogisticRegression(C=100.0, max_iter=200, class_weight="balanced")
+        self._model = model.fit(self._standard(scores), labels)
 
     def __call__(self, scores: Floats) -> Floats:
         return np.asarray(self._model.decision_function(self._standard(scores)), dtype=np.float64)
@@ -89,33 +124,52 @@ class Odds:
         return np.asarray((scores[:, None] - self._centre) / self._scale)
 
 
-def epsilon_of_guesses(right: int, guesses: int, alpha: float) -> float:
-    """The epsilon that so many right guesses certify; 0 if they certify nothing.
-
-    >>> round(epsilon_of_guesses(900, 1000, 0.05), 3)  # the logit of the lower bound on 90 %
-    2.021
-    >>> epsilon_of_guesses(50, 100, 0.05)
-    0.0
-    """
-    share = proportion_lower(right, guesses, alpha)
-    return max(0.0, math.log(share) - math.log1p(-share)) if 0.0 < share < 1.0 else 0.0
-
-
 def best_guess(reader: Reader, odds: Odds, outputs: Table, *, draws: int, alpha: float) -> Guess:
     """The guess that promises the largest epsilon on so many fresh draws, if the odds are right."""
     certainty = np.abs(odds(reader(outputs)))
-    right = expit(certainty)
-    events = ranked(certainty, right, 1.0 - right)
-    promise = _promise(events.hits, events.neighbour_hits, draws / len(outputs), alpha)
-    largest = float(promise.max())
-    enough = promise >= (_NEARLY * largest if largest > 0.0 else largest)
-    most = int(np.flatnonzero(enough)[-1])
-    return Guess(reader=reader, odds=odds, least=float(events.thresholds[most]))
+    growth = draws / len(outputs)
+    errors = NormalDist().inv_cdf(1.0 - alpha) / math.sqrt(growth)
+    aim = _NEARLY * _aim(certainty, errors)
+    excess = _excess(certainty, aim)
+    scales = float(excess.max()) / 2.0 ** np.arange(_SCALES)
+    scale = max(scales, key=lambda each: _signal(_stakes(_steps(excess, each)), excess))
+    return Guess(reader=reader, odds=odds, aim=aim, scale=float(scale))
 
 
-def _promise(right: Floats, wrong: Floats, growth: float, alpha: float) -> Floats:
-    """The bound to expect from counts that are `growth` times these."""
-    right, wrong = right + 0.5, wrong + 1.0
-    error = np.sqrt(1.0 / right + 1.0 / wrong)
-    quantile = NormalDist().inv_cdf(1.0 - alpha) / math.sqrt(growth)
-    return np.asarray(np.log(right / wrong) - (quantile + _CAUTION) * error)
+def _aim(certainty: Floats, errors: float) -> float:
+    """The largest epsilon that lies so many standard errors below what the outputs should show."""
+    from scipy.optimize import brentq
+
+    def beyond(epsilon: float) -> float:
+        excess = _excess(certainty, epsilon)
+        return _signal(excess, excess) / math.sqrt(expit(epsilon) * expit(-epsilon)) - errors
+
+    most = min(float(certainty.max()), _MOST_CERTAIN)
+    return float(brentq(beyond, 0.0, most)) if beyond(0.0) > 0.0 else 0.0
+
+
+def _excess(certainty: Floats, epsilon: float) -> Floats:
+    """How much likelier a guess is right than under `epsilon`; 0 where it is not."""
+    return np.maximum(expit(-epsilon) - expit(-certainty), 0.0)
+
+
+def _signal(stakes: Floats, excess: Floats) -> float:
+    """The points to expect beyond chance, in units of their spread for one."""
+    spread = math.sqrt(float(stakes @ stakes))
+    return float(stakes @ excess) / spread if spread > 0.0 else 0.0
+
+
+def _steps(excess: Floats, scale: float) -> npt.NDArray[np.int_]:
+    """The place in `STAKES` for each excess: each is twice the one before; below 0 for none."""
+    with np.errstate(divide="ignore"):
+        steps = np.rint(np.log2(excess / scale)) if scale > 0.0 else np.full(len(excess), -np.inf)
+    top = len(STAKES) - 1
+    return np.asarray(np.clip(steps + top, -1, top), dtype=np.int_)
+
+
+def _stakes(steps: npt.NDArray[np.int_]) -> Floats:
+    return np.asarray(np.array([*STAKES, 0], dtype=np.float64)[steps])
+
+
+def _per_step(steps: npt.NDArray[np.int_]) -> tuple[int, ...]:
+    return tuple(np.bincount(steps, minlength=len(STAKES)).tolist())

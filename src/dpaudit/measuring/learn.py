@@ -21,8 +21,8 @@ Floats = npt.NDArray[np.float64]
 _BOOSTED = ("whole", "steps", "sums")  # trees take long, and one column needs none
 _COMPLEXITY = {"surface": 0, "linear": 1, "remembering": 2, "boosted": 3}
 _CELLS = 6e7  # numbers in the design of a linear score
-_DOUBT = 2.0  # standard deviations
-_MANY = 10_000  # outputs that show whether outputs come again
+_DOUBT = 2.0  # standard deviations, at most
+_MANY = 10_000  # outputs that show what most are like
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -43,23 +43,29 @@ class Recipe:
 class Modest:
     """A score that is set back by its own uncertainty: on rare outputs little is known.
 
+    Where little is known of any output, it is set back less: the surest keep half of their score.
+
     >>> class Sure:
     ...     def __call__(self, table):
     ...         return table.numbers[:, 0]
     ...
     ...     def uncertainty(self, table):
     ...         return np.full(len(table), 0.5)
-    >>> Modest(Sure())(Table(np.array([[-2.0], [0.1], [3.0]]), None)).tolist()
+    >>> outputs = Table(np.array([[-2.0], [0.1], [3.0]]), None)
+    >>> Modest(Sure(), outputs)(outputs).tolist()
     [-1.0, 0.0, 2.0]
     """
 
-    def __init__(self, score: LinearScore | Surface) -> None:
+    def __init__(self, score: LinearScore | Surface, seen: Table) -> None:
+        some = seen.take(slice(_MANY))
+        surest = float(np.max(np.abs(score(some)) / score.uncertainty(some), initial=0.0))
         self._score = score
+        self._doubt = min(_DOUBT, surest / 2.0)
 
     def __call__(self, table: Table) -> Floats:
         """The log-odds of every row, nearer to 0 by some standard deviations."""
         scores = self._score(table)
-        doubt = _DOUBT * self._score.uncertainty(table)
+        doubt = self._doubt * self._score.uncertainty(table)
         return np.asarray(scores - np.clip(scores, -doubt, doubt))
 
 
@@ -74,10 +80,10 @@ def recipes(table: Table) -> list[Recipe]:
 
 def _kinds(name: str, table: Table) -> Iterator[tuple[str, Callable[[Labelled], Score]]]:
     if name == "ending":
-        yield "surface", lambda seen: Modest(Surface(seen))
+        yield "surface", lambda seen: Modest(Surface(seen), seen.table)
         return
     if table.columns == 1 or name.startswith("column"):
-        yield "linear", lambda seen: Modest(LinearScore(seen, cells=_CELLS))
+        yield "linear", lambda seen: Modest(LinearScore(seen, cells=_CELLS), seen.table)
     else:
         yield "linear", _linear
     if name == "whole" and _comes_again(table):

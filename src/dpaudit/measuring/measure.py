@@ -1,7 +1,7 @@
 """The largest epsilon that can be certified on one pair with a given number of draws.
 
 A fifth of the draws teaches several readers to tell the sides apart, others choose one of them and
-what is sure enough to guess, and all that are left are guessed and counted: one exact bound at the
+what a guess of it is worth, and all that are left are guessed and counted: one exact bound at the
 end. Where an audit asks whether a claim holds, and may stop at any time, this asks for a number,
 once.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from dpaudit.auditing.arguments import check_alpha, check_budget, entropy_of
 from dpaudit.measuring.choose import most_likely
-from dpaudit.measuring.guess import Guess, best_guess, epsilon_of_guesses
+from dpaudit.measuring.guess import Counts, Guess, best_guess
 from dpaudit.measuring.learn import recipes
 from dpaudit.mechanism import Mechanism, as_mechanism, draw_labelled
 from dpaudit.outputs import Encoder, Table, stack
@@ -27,7 +27,7 @@ from dpaudit.testers.parts import Labelled, as_known
 DEFAULT_SAMPLES = 1_000_000
 FEWEST_SAMPLES = 1_000
 _TO_LEARN, _TO_CHOOSE = 0.2, 0.12  # of the draws
-_MOST_LEARNED, _MOST_CHOOSING = 800_000, 500_000
+_MOST_LEARNED, _MOST_CHOOSING = 3_000_000, 1_000_000
 _AT_ONCE = 65_536
 
 
@@ -36,7 +36,7 @@ class EpsilonBound:
     """A lower bound on epsilon: with probability `1 - alpha` no smaller epsilon holds on the pair.
 
     Of `guesses` outputs that were judged by a rule fixed beforehand, `right` came from the side
-    that the rule named.
+    that the rule named. `counts` has both for each stake: sure guesses count more.
     """
 
     mechanism: str
@@ -44,12 +44,21 @@ class EpsilonBound:
     epsilon_lower: float
     alpha: float
     rule: str
-    right: int
-    guesses: int
+    counts: Counts
     counted: int
     samples: int
     seconds: float
     rng_seed: int
+
+    @property
+    def right(self) -> int:
+        """How many guesses were right, whatever their stakes."""
+        return sum(self.counts.right)
+
+    @property
+    def guesses(self) -> int:
+        """How many outputs were guessed, whatever the stakes."""
+        return sum(self.counts.guesses)
 
     def __str__(self) -> str:
         confidence = f"{100.0 * (1.0 - self.alpha):.6g} % confidence"
@@ -91,18 +100,15 @@ def measure_epsilon(
     subject = as_mechanism(mechanism)
     source = _Source(subject, Pair(data, neighbour), entropy, total, progress)
     guess = _chosen(source, total, float(alpha))
-    right = guesses = counted = 0
-    for table, labels in source.draw(total - source.made):
-        found = guess.count(table, labels)
-        right, guesses, counted = right + found[0], guesses + found[1], counted + len(labels)
+    counted = total - source.made
+    counts = sum((guess.count(*drawn) for drawn in source.draw(counted)), start=Counts())
     return EpsilonBound(
         mechanism=subject.name,
         pair=source.pair,
-        epsilon_lower=epsilon_of_guesses(right, guesses, float(alpha)),
+        epsilon_lower=counts.epsilon_lower(float(alpha)),
         alpha=float(alpha),
         rule=guess.reader.name,
-        right=right,
-        guesses=guesses,
+        counts=counts,
         counted=counted,
         samples=total,
         seconds=time.perf_counter() - start,

@@ -23,7 +23,7 @@ GAUSSIAN = re.compile(rf"(?<![\w.])({NUMBER})\s*-?\s*GDP\b", re.IGNORECASE)
 INTERVAL = re.compile(rf"\[\s*({NUMBER})\s*,\s*({NUMBER})\s*\]", re.IGNORECASE)
 ADD = re.compile(r"\badd\w*\W{0,3}(?:or\W{1,3})?(?:remov|delet)\w*", re.IGNORECASE)
 REPLACE = re.compile(
-    r"\breplac(?:e|es|ed|ing)\b|\bsubstitut\w+|\bswap\w*"
+    r"\breplac(?:e|es|ed|ing|ement)\b|\bsubstitut\w+|\bswap\w*"
     r"|\bchang\w+ (?:of )?(?:one|a|any|a single) (?:record|entry|row|person)",
     re.IGNORECASE,
 )
