@@ -69,7 +69,8 @@ def replay(
         one = tally(found.rule.holds, fresh, alpha)
         assert one is not None
         tallies.append(one)
-    return _certified(replace(found, alpha=float(alpha), seed=(entropy, 1)), *tallies)
+    fresh_start = replace(found, alpha=float(alpha), seed=(entropy, 1), outputs=())
+    return _certified(fresh_start, *tallies)
 
 
 def needed(found: Counterexample, claim: Claim, alpha: float) -> int:

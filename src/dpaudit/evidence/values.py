@@ -13,6 +13,7 @@ from typing import Literal
 
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 from dpaudit.events import Rule
+from dpaudit.evidence.outline import Outline
 from dpaudit.neighbours import Pair
 from dpaudit.stats.profiles import most_likely
 
@@ -51,7 +52,8 @@ class Counterexample:
     The bounds were certified on fresh samples, which `seed` (entropy, then spawn key) draws again;
     together they hold with probability at least `1 - alpha`. `epsilon_lower` is what this event
     alone shows at `delta`; all draws of the audit together may show more. `rule` is the event as
-    a test of outputs, `rule.holds(outputs)`; None in files of an older dpaudit.
+    a test of outputs, `rule.holds(outputs)`; None in files of an older dpaudit. `outputs` outlines
+    the fresh samples, for a figure; empty in older files.
     """
 
     pair: Pair
@@ -64,6 +66,7 @@ class Counterexample:
     alpha: float
     seed: tuple[int, ...]
     rule: Rule | None = None
+    outputs: tuple[Outline, ...] = ()
 
     @property
     def likely(self) -> Tally:
@@ -148,7 +151,7 @@ class Audit:
     of `1 - alpha` of their own). `strongest` is the pair that showed most, `detectable` the least
     strength that would have been refuted on it with the draws spent (an estimate), `forecast` about
     how many more draws would decide an undecided audit. The same call with `rng=rng_seed` gives the
-    same audit.
+    same audit. `outputs` outlines what the strongest pair gave, if no counterexample does.
     """
 
     mechanism: str
@@ -172,6 +175,7 @@ class Audit:
     warnings: tuple[str, ...]
     interrupted: bool
     version: str
+    outputs: tuple[Outline, ...] = ()
 
     @property
     def refuted(self) -> bool:
