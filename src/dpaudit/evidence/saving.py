@@ -79,12 +79,17 @@ def audit_text(audit: Audit) -> str:
 
 
 def save(audit: Audit, path: str | os.PathLike[str]) -> None:
-    """Write an audit to a file: to a temporary file first, so that a crash loses nothing."""
+    """Write an audit to a file."""
+    write_whole(path, audit_text(audit))
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file: to a temporary one first, so that a crash loses nothing."""
     goal = Path(os.path.realpath(path))  # a link stays a link
-    text = audit_text(audit)
     draft = goal.with_name(f".{goal.name}.{os.getpid()}.tmp")
     try:
-        with draft.open("w", encoding="ascii", newline="\n") as file:
+        # Half of a character is written as its number, as HTML does; JSON is ASCII anyway.
+        with draft.open("w", encoding="utf-8", errors="xmlcharrefreplace", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -9,13 +9,16 @@ import math
 import os
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 from dpaudit.events import Rule
 from dpaudit.evidence.outline import Outline
 from dpaudit.neighbours import Pair
 from dpaudit.stats.profiles import most_likely
+
+if TYPE_CHECKING:
+    from dpaudit.report.plots import Plots
 
 
 class Verdict(Enum):
@@ -216,3 +219,21 @@ class Audit:
         from dpaudit.evidence.saving import save
 
         save(self, path)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the audit as one self-contained HTML page. Needs the extra `report`."""
+        from dpaudit.report.html import write_report
+
+        write_report(self, path)
+
+    @property
+    def plot(self) -> Plots:
+        """The figures of the audit: `audit.plot.curve()`, `.outputs()`, `.evidence()`, ..."""
+        from dpaudit.report.plots import Plots
+
+        return Plots(self)
+
+    def _repr_html_(self) -> str:
+        from dpaudit.report.html import notebook_cell
+
+        return notebook_cell(self)

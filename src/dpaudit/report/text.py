@@ -23,13 +23,12 @@ from dpaudit.report.showing import (
     short_count,
     upper,
 )
-from dpaudit.report.wording import GLUE, broken, certified, glued
+from dpaudit.report.wording import GLUE, NAME, broken, glued
 
 WIDTH = 72  # beside the margin of a failed test this still fits into 80 columns
 LINE = 80  # of progress
 INDENT = "  "
 LABEL = 12  # columns of the labels on the left
-NAME = 40  # columns of a mechanism's name
 MOST_WARNINGS = 3
 
 
@@ -104,14 +103,9 @@ def progress_line(progress: Progress, *, symbol: str | None = None, width: int =
 
 
 def _headline(audit: Audit) -> str:
-    name, claim = one_line(audit.mechanism, NAME), glued(one_line(str(audit.claim), NAME))
     alpha = glued(f"(alpha = {upper(audit.alpha)})")
     word = glued(f"{audit.verdict.value.upper()}:")
-    if audit.verdict is Verdict.REFUTED:
-        return f"{word} {name} {broken(audit, claim)} {alpha}"
-    so_far = " so far" if audit.verdict is Verdict.UNDECIDED else ""
-    found = f": {certified(audit) or 'nothing'} certified{so_far}" if audit.symbol else ""
-    return f"{word} {name}, claimed {claim}{found} {alpha}"
+    return f"{word} {wording.finding(audit)} {alpha}"
 
 
 # --- one verdict each -----------------------------------------------------------------------------

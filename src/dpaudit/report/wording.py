@@ -6,11 +6,12 @@ Spaces at which no line may be broken are `GLUE`.
 from __future__ import annotations
 
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
-from dpaudit.evidence import Audit, Counterexample, Tally
-from dpaudit.report.showing import apart, count, lower, power, upper
+from dpaudit.evidence import Audit, Counterexample, Tally, Verdict
+from dpaudit.report.showing import apart, count, lower, one_line, power, upper
 from dpaudit.stats.profiles import most_likely
 
 GLUE = "\xa0"
+NAME = 40  # columns of a mechanism's name
 
 INTERRUPTED = "Interrupted: this is what was found until then."
 NO_EVENT = "All draws together refute the claim; no single event was certified."
@@ -27,6 +28,16 @@ def glued(text: str) -> str:
     (False, 3)
     """
     return text.replace(" ", GLUE)
+
+
+def finding(audit: Audit) -> str:
+    """What was found of which claim, without the verdict's word."""
+    name, claim = one_line(audit.mechanism, NAME), glued(one_line(str(audit.claim), NAME))
+    if audit.verdict is Verdict.REFUTED:
+        return f"{name} {broken(audit, claim)}"
+    so_far = " so far" if audit.verdict is Verdict.UNDECIDED else ""
+    found = f": {certified(audit) or 'nothing'} certified{so_far}" if audit.symbol else ""
+    return f"{name}, claimed {claim}{found}"
 
 
 def broken(audit: Audit, name: str, *, at_least: str = ">=", above: str = ">") -> str:
@@ -68,11 +79,17 @@ def detectable(audit: Audit) -> str:
     )
 
 
+def e_value(audit: Audit) -> str:
+    """The wealth against the claim, rounded down."""
+    value = audit.evidence.e_value
+    return lower(round(value, 6) if value > 1.0 else value)  # what a logarithm and back lose
+
+
 def leaning(audit: Audit) -> str:
     """Which way the evidence of an undecided audit leans."""
     way = "against the claim" if audit.evidence.log_wealth > 0.0 else "neither way"
     return (
-        f"The evidence leans {way}: e-value {lower(audit.evidence.e_value)}, where a refutation "
+        f"The evidence leans {way}: e-value {e_value(audit)}, where a refutation "
         f"needs {upper(1.0 / audit.alpha)}."
     )
 
