@@ -14,6 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.report.extra import needed
+from dpaudit.report.showing import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,6 @@ _SETTINGS = {
     "hatch.linewidth": 0.6,
     "svg.fonttype": "none",  # words stay words: small, searchable, read aloud
     "text.color": INK,
-    "text.parse_math": False,  # a user's "$" is a dollar
     "xtick.color": MUTED,
     "ytick.color": MUTED,
 }
@@ -63,6 +63,15 @@ def panels(count: int = 1, *, height: float = 3.1) -> tuple[Figure, list[Axes]]:
         panel.tick_params(length=2.5, labelsize=8)
         panel.set_axisbelow(True)
     return figure, found
+
+
+def label(text: str, width: int) -> str:
+    """A user's text on one line, in which a dollar is a dollar and begins no formula.
+
+    >>> print(label("$x$", 40))
+    \\$x\\$
+    """
+    return one_line(text, width).replace("$", r"\$")
 
 
 def legend(panel: Axes, **options: Any) -> None:
@@ -104,7 +113,7 @@ def _own_ids(svg: str, name: str) -> str:
 
 
 def _labelled(svg: str, alt: str) -> str:
-    """The element with a role and an alternative text, as wide as its place on the page."""
+    """The element with a role and an alternative text; a style sheet may make it wider."""
     opening, rest = svg.split(">", 1)
-    opening = re.sub(r' (width|height|version)="[^"]*"', "", opening)
+    opening = re.sub(r' version="[^"]*"', "", opening)
     return f'{opening} role="img" aria-label="{escape(alt)}">{rest}'

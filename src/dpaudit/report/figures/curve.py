@@ -8,7 +8,7 @@ import numpy as np
 
 from dpaudit.claims import ApproxDP, PureDP, Scalable
 from dpaudit.evidence import Audit, Verdict
-from dpaudit.report.figures.canvas import BROKEN, DATA, INK, MUTED, RULE, legend, panels
+from dpaudit.report.figures.canvas import BROKEN, DATA, INK, MUTED, RULE, label, legend, panels
 from dpaudit.report.regions import delta_lower, last_level
 from dpaudit.report.showing import lower, one_line, upper
 
@@ -34,7 +34,7 @@ def draw(audit: Audit) -> Figure:
     claim, found = audit.claim, audit.counterexample
     levels = np.linspace(0.0, last_level(claim, found, audit.lower_bound), _POINTS)
     allowed = np.array([claim.delta(level) for level in levels.tolist()])
-    name = one_line(str(claim), 30)
+    name = label(str(claim), 30)
     panel.plot(levels, allowed, color=INK, linewidth=1.4, label=f"allowed by {name}")
     if found is not None:
         shown = np.array([delta_lower(found, level) for level in levels.tolist()])

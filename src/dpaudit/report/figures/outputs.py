@@ -15,6 +15,7 @@ from dpaudit.report.figures.canvas import (
     NEIGHBOUR,
     NEIGHBOUR_PALE,
     RULE,
+    label,
     legend,
     panels,
 )
@@ -85,7 +86,7 @@ def _draw_one(panel: Axes, outline: Outline) -> None:
         panel.stairs(whole, edges, color=dark, linewidth=0.7)
     panel.axhline(0.0, color=MUTED, linewidth=0.8)
     panel.grid(axis="y", color=RULE, linewidth=0.6)
-    _label(panel, outline)
+    _label_axes(panel, outline)
 
 
 def _laid_out(outline: Outline) -> tuple[list[float], list[int]]:
@@ -106,7 +107,7 @@ def _heights(counts: tuple[int, ...], total: int, order: list[int]) -> np.ndarra
     return np.asarray(shares[order])
 
 
-def _label(panel: Axes, outline: Outline) -> None:
+def _label_axes(panel: Axes, outline: Outline) -> None:
     """Numbers under the bins, texts under the values, shares without a sign on the left."""
     ticker = needed("matplotlib.ticker")
     ticks, texts = [], []
@@ -117,10 +118,10 @@ def _label(panel: Axes, outline: Outline) -> None:
                 ticks.append(float(np.interp(number, inner, np.arange(len(inner)) + 0.5)))
                 texts.append(f"{number:g}")
     ticks += [float(place) for place in range(outline.bins, len(outline.data))]
-    texts += [one_line(value, _LABEL) for value in outline.values]
+    texts += [label(value, _LABEL) for value in outline.values]
     turned = sum(map(len, outline.values)) + 2 * len(outline.values) > _ROOM
     panel.set_xticks(ticks, texts, rotation=45 if turned else 0, ha="right" if turned else "center")
-    panel.set_xlabel(one_line(outline.place, 48))
+    panel.set_xlabel(label(outline.place, 48))
     panel.set_ylabel("share of draws")
     panel.yaxis.set_major_locator(ticker.MaxNLocator(6))
     panel.yaxis.set_major_formatter(ticker.FuncFormatter(lambda share, _: f"{abs(share):.3g}"))

@@ -8,7 +8,17 @@ import numpy as np
 
 from dpaudit.evidence import Audit
 from dpaudit.report.extra import needed
-from dpaudit.report.figures.canvas import ALLOWED, BROKEN, DATA, INK, MUTED, RULE, legend, panels
+from dpaudit.report.figures.canvas import (
+    ALLOWED,
+    BROKEN,
+    DATA,
+    INK,
+    MUTED,
+    RULE,
+    label,
+    legend,
+    panels,
+)
 from dpaudit.report.regions import error_box, trade_off
 from dpaudit.report.showing import lower, one_line, upper
 
@@ -34,7 +44,7 @@ def draw(audit: Audit) -> Figure:
     figure, [panel] = panels(height=3.5)
     rates = np.linspace(0.0, 1.0, _POINTS) ** 2  # finer where the line is steep
     least = np.array(trade_off(audit.claim, rates.tolist()))
-    name = one_line(str(audit.claim), 30)
+    name = label(str(audit.claim), 30)
     panel.fill_between(rates, least, 1.0, color=ALLOWED, linewidth=0.0)
     panel.plot(rates, least, color=INK, linewidth=1.4, label=f"limit of {name}")
     panel.text(0.66, 0.56, "allowed", color=MUTED, fontsize=8)
