@@ -44,7 +44,7 @@ class Bars:
         """The bar of every output."""
         if self.column >= table.columns:
             return np.full(len(table), len(self) - 1)
-        numbers, codes = table.numbers[:, self.column], table.codes()[:, self.column]
+        numbers, codes = _cells(table, self.column)
         words = max(len(self.edges) - 1, 0) + len(self.numbers)
         found = np.full(len(table), len(self) - 1)
         if len(self.edges) > 0:
@@ -126,7 +126,7 @@ def _most_telling(sample: Sample, event: Event | None) -> list[Bars]:
     """The bars of the event's columns, then of those on which the sides differ most."""
     spoken_of = {} if event is None else {part.column: part for part in singles(event)}
     found = []
-    for column in range(sample.rows.columns):
+    for column in spoken_of if len(spoken_of) >= _PLACES else range(sample.rows.columns):
         bars = _bars(sample, column, _threshold(spoken_of.get(column)))
         found.append((column not in spoken_of, -_difference(bars, sample), column, bars))
     return [bars for *_, bars in sorted(found, key=lambda entry: entry[:3])[:_PLACES]]
@@ -147,7 +147,7 @@ def _difference(bars: Bars, sample: Sample) -> float:
 
 def _bars(sample: Sample, column: int, threshold: float | None) -> Bars:
     rows, weights = sample.rows, sample.ones + sample.zeros
-    codes, numbers = rows.codes()[:, column], rows.numbers[:, column]
+    numbers, codes = _cells(rows, column)
     finite = codes < 0
     values, where = np.unique(numbers[finite], return_inverse=True)
     counts = _weighed(where.reshape(-1), weights[finite], len(values))
@@ -190,13 +190,21 @@ def _counted(bars: Bars, sample: Sample, weights: Floats) -> Floats:
     counts = _weighed(bars.index(sample.rows), weights, len(bars))
     if len(bars.edges) == 0 or sample.exact.all():
         return counts
-    finite = sample.rows.codes()[:, bars.column] < 0
-    centres, held = sample.rows.numbers[finite, bars.column], weights[finite]
+    numbers, codes = _cells(sample.rows, bars.column)
+    centres, held = numbers[codes < 0], weights[codes < 0]
     order = np.argsort(centres, kind="stable")
     reached = np.cumsum(held[order]) - held[order] / 2.0  # half of a cell lies below its centre
     below = np.interp(bars.edges[1:-1], centres[order], reached, left=0.0, right=held.sum())
     counts[: len(bars.edges) - 1] = np.diff(np.concatenate([[0.0], below.round(), [held.sum()]]))
     return counts
+
+
+def _cells(table: Table, column: int) -> tuple[Floats, npt.NDArray[np.int32]]:
+    """The numbers and the codes of one column."""
+    numbers = table.numbers[:, column]
+    if table.atoms is None:
+        return numbers, np.full(len(numbers), -1, dtype=np.int32)
+    return numbers, table.atoms[:, column]
 
 
 def _weighed(index: Index, weights: Floats, count: int) -> Floats:
