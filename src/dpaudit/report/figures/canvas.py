@@ -113,7 +113,8 @@ def _own_ids(svg: str, name: str) -> str:
 
 
 def _labelled(svg: str, alt: str) -> str:
-    """The element with a role and an alternative text; a style sheet may make it wider."""
+    """The element with a role and an alternative text, never wider than its place."""
     opening, rest = svg.split(">", 1)
     opening = re.sub(r' version="[^"]*"', "", opening)
-    return f'{opening} role="img" aria-label="{escape(alt)}">{rest}'
+    fitting = 'style="max-width: 100%; height: auto"'
+    return f'{opening} {fitting} role="img" aria-label="{escape(alt)}">{rest}'

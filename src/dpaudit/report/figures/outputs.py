@@ -53,6 +53,9 @@ def draw(audit: Audit) -> Figure:
     figure, drawn = panels(len(kept), height=3.1 if len(kept) == 1 else 2.4 * len(kept))
     for panel, outline in zip(drawn, kept, strict=True):
         _draw_one(panel, outline)
+    low, high = drawn[0].get_ylim()
+    drawn[0].set_ylim(low, 1.35 * high)  # room for the legend
+    legend(drawn[0], loc="upper left", ncols=2, borderaxespad=0.2)
     return figure
 
 
@@ -127,5 +130,4 @@ def _label_axes(panel: Axes, outline: Outline) -> None:
     panel.yaxis.set_major_formatter(ticker.FuncFormatter(lambda share, _: f"{abs(share):.3g}"))
     low, high = panel.get_ylim()
     reach = max(abs(low), abs(high))
-    panel.set_ylim(-reach, 1.35 * reach)  # room for the legend
-    legend(panel, loc="upper left", ncols=2, borderaxespad=0.2)
+    panel.set_ylim(-reach, reach)

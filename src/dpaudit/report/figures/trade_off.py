@@ -51,8 +51,8 @@ def draw(audit: Audit) -> Figure:
     panel.plot([0.0, 1.0], [1.0, 0.0], ":", color=MUTED, linewidth=1.0, label="guessing")
     if audit.counterexample is not None:
         _draw_box(panel, audit)
-    panel.set_xlim(0.0, 1.0)
-    panel.set_ylim(0.0, 1.0)
+    panel.set_xlim(-0.02, 1.0)  # an event that never errs is seen too
+    panel.set_ylim(-0.02, 1.0)
     panel.set_xlabel("false positive rate")
     panel.set_ylabel("false negative rate")
     panel.grid(color=RULE, linewidth=0.6)
