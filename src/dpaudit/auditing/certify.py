@@ -99,14 +99,10 @@ def certify(
         alpha=alpha,
     )
     sketcher = Sketcher(found.encoder, sample, event)
-
-    def holds(side: int, outputs: Outputs) -> npt.NDArray[np.bool_]:
-        table = found.encoder.encode(outputs)
-        hits = event.holds(table)
-        sketcher.see(side, table, hits)
-        return hits
-
-    data, neighbour = (tally(partial(holds, side), some, alpha) for side, some in enumerate(fresh))
+    data, neighbour = (
+        tally(partial(_holds, event, found.encoder, sketcher, side), some, alpha)
+        for side, some in enumerate(fresh)
+    )
     if data is None or neighbour is None:
         return None
     likely, unlikely = (data, neighbour) if from_data else (neighbour, data)
@@ -123,6 +119,16 @@ def certify(
         rule=rule_of(event, found.encoder),
         outputs=sketcher.outlines(),
     )
+
+
+def _holds(
+    event: Event, encoder: Encoder, sketcher: Sketcher, side: int, outputs: Outputs
+) -> npt.NDArray[np.bool_]:
+    """Which outputs of a side are in the event; they are counted for the sketch too."""
+    table = encoder.encode(outputs)
+    hits = event.holds(table)
+    sketcher.see(side, table, hits)
+    return hits
 
 
 def certify_on_draws(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -71,7 +71,7 @@ def notebook_cell(audit: Audit) -> str:
         return f"<pre>{escape(str(audit))}</pre>"
 
 
-def _figures(audit: Audit) -> Iterable[Drawn]:
+def _figures(audit: Audit) -> Iterator[Drawn]:
     """The figures of a page: those that the audit has something to show in."""
     markup = needed("markupsafe").Markup
     event = audit.counterexample is not None

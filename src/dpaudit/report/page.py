@@ -142,7 +142,7 @@ def _notes(audit: Audit) -> Iterator[str]:
         case Verdict.REFUTED:
             if audit.counterexample is None:
                 yield wording.NO_EVENT
-            yield wording.chance(audit)
+            yield wording.chance("an audit", audit.alpha)
         case Verdict.NOT_REFUTED:
             yield wording.CAUTION
             if wording.certified(audit):

@@ -60,7 +60,8 @@ def render(audit: Audit) -> str:
 def failure(audit: Audit) -> str:
     """A refuted audit as the message of a failed test: the verdict first, then what shows it."""
     name, claim = one_line(audit.mechanism, NAME), glued(one_line(str(audit.claim), NAME))
-    first = f"{name} {broken(audit, claim, at_least='is at least', above='is more than')}"
+    words = {"at_least": "is at least", "above": "is more than"}
+    first = f"{name} {broken(audit.claim, audit.lower_bound, claim, **words)}"
     shown_by = (audit.simplest, audit.counterexample, audit.strongest)
     pinned = next((found.pair for found in shown_by if found is not None), None)
     blocks = [_wrapped(first, first="", rest=INDENT), *_refuted(audit)]
@@ -112,7 +113,7 @@ def _headline(audit: Audit) -> str:
 
 
 def _refuted(audit: Audit) -> list[list[str]]:
-    found, chance = audit.counterexample, _sentence(wording.chance(audit))
+    found, chance = audit.counterexample, _sentence(wording.chance("an audit", audit.alpha))
     if found is None:
         return [_sentence(wording.NO_EVENT), _strongest(audit.strongest), chance]
     return [

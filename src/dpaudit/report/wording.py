@@ -34,15 +34,16 @@ def finding(audit: Audit) -> str:
     """What was found of which claim, without the verdict's word."""
     name, claim = one_line(audit.mechanism, NAME), glued(one_line(str(audit.claim), NAME))
     if audit.verdict is Verdict.REFUTED:
-        return f"{name} {broken(audit, claim)}"
+        return f"{name} {broken(audit.claim, audit.lower_bound, claim)}"
     so_far = " so far" if audit.verdict is Verdict.UNDECIDED else ""
     found = f": {certified(audit) or 'nothing'} certified{so_far}" if audit.symbol else ""
     return f"{name}, claimed {claim}{found}"
 
 
-def broken(audit: Audit, name: str, *, at_least: str = ">=", above: str = ">") -> str:
+def broken(
+    claim: Claim, bound: float | None, name: str, *, at_least: str = ">=", above: str = ">"
+) -> str:
     """What a refuted claim's parameter must be: more than was claimed, whatever was certified."""
-    claim, bound = audit.claim, audit.lower_bound
     if not isinstance(claim, Scalable):
         return f"does not keep {name}"
     if bound is None or bound <= claim.strength:
@@ -59,11 +60,11 @@ def certified(audit: Audit) -> str:
     return glued(f"{audit.symbol} >= {lower(audit.lower_bound)}")
 
 
-def chance(audit: Audit) -> str:
-    """How likely a false accusation is."""
+def chance(what: str, alpha: float) -> str:
+    """How likely a false accusation is; `what` accuses."""
     return (
-        "If the claim held, an audit like this would accuse it with probability at most "
-        f"{upper(audit.alpha)}."
+        f"If the claim held, {what} like this would accuse it with probability at most "
+        f"{upper(alpha)}."
     )
 
 
@@ -111,32 +112,40 @@ def bound(tally: Tally, *, at_least: bool) -> str:
     return f"at least {lower(tally.lower)}" if at_least else f"at most {upper(tally.upper)}"
 
 
-def shows(found: Counterexample, *, above: float | None = None) -> str:
-    """What an event alone shows; with the digits that tell it from `above`."""
-    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 and above is None else ""
-    least = lower(found.epsilon_lower) if above is None else lower(found.epsilon_lower, above=above)
-    return glued(f"epsilon >= {least}{at_delta}")
+def shows(found: Counterexample) -> str:
+    """What an event alone shows."""
+    if found.epsilon_lower <= 0.0:
+        return "nothing"
+    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 else ""
+    return glued(f"epsilon >= {lower(found.epsilon_lower)}{at_delta}")
 
 
 def against(claim: Claim, found: Counterexample) -> tuple[str, ...]:
-    """What the claim allows for this event, and what was seen."""
-    if isinstance(claim, PureDP | ApproxDP):
-        sentences = _times(claim, found)
-    else:
-        sentences = _probabilities(found, most_likely(claim.delta, found.unlikely.upper))
+    """What the claim allows for the event of an audit, and what was seen."""
+    sentences = allowed_and_seen(claim, found)
     if not found.breaks(claim):
         sentences += ("It stays within the claim; all draws together do not.",)
     return sentences
+
+
+def allowed_and_seen(claim: Claim, found: Counterexample) -> tuple[str, ...]:
+    """What the claim allows for an event, and what was seen."""
+    if isinstance(claim, PureDP | ApproxDP):
+        return _times(claim, found)
+    return _probabilities(found, most_likely(claim.delta, found.unlikely.upper))
 
 
 def _times(claim: PureDP | ApproxDP, found: Counterexample) -> tuple[str, ...]:
     slack = claim.delta(claim.epsilon)
     plus, less = (f" (plus delta = {upper(slack)})", " (less delta)") if slack > 0.0 else ("", "")
     allowed, seen = apart(power(claim.epsilon), power(found.epsilon_lower))
+    may = f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}."
+    if found.epsilon_lower <= 0.0:
+        return may, f"Seen: no sure difference, so this event alone shows {shows(found)}."
     return (
-        f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}.",
+        may,
         f"Seen: at least {seen} times{less}, so this event alone shows "
-        f"{shows(found, above=claim.epsilon)}.",
+        + glued(f"epsilon >= {lower(found.epsilon_lower, above=claim.epsilon)}."),
     )
 
 

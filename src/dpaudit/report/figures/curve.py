@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from dpaudit.claims import ApproxDP, PureDP, Scalable
 from dpaudit.evidence import Audit, Verdict
@@ -61,7 +62,7 @@ def draw(audit: Audit) -> Figure:
     return figure
 
 
-def _mark_bound(panel: Axes, audit: Audit, levels: np.ndarray) -> None:
+def _mark_bound(panel: Axes, audit: Audit, levels: npt.NDArray[np.float64]) -> None:
     """What was certified without an event: a least epsilon, or the curve of the least strength."""
     claim, bound = audit.claim, audit.lower_bound
     if bound is None or bound <= 0.0 or not isinstance(claim, Scalable):

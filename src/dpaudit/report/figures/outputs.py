@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from dpaudit.evidence import Audit, Outline
 from dpaudit.report.extra import needed
@@ -105,7 +106,7 @@ def _laid_out(outline: Outline) -> tuple[list[float], list[int]]:
     return edges, order
 
 
-def _heights(counts: tuple[int, ...], total: int, order: list[int]) -> np.ndarray:
+def _heights(counts: tuple[int, ...], total: int, order: list[int]) -> npt.NDArray[np.float64]:
     shares = np.array([*counts, 0]) / max(total, 1)
     return np.asarray(shares[order])
 
