@@ -148,7 +148,7 @@ def test_the_page_of_a_refuted_audit_has_all_that_shows_it() -> None:
         audit.neighbours,
         f"rng={audit.rng_seed}",
         str(found.seed),
-        "dpaudit.replay(",
+        "its event is counted again on fresh draws",
         '"schema": 4',
     ):
         assert text in said, text
@@ -209,7 +209,9 @@ def test_samples_in_hand_and_batch_testers_have_a_page() -> None:
     claim, tester = dpaudit.PureDP(1.0), dpaudit.HistogramTester()
     for one in (None, tester):
         found = dpaudit.compare_samples(noise[0] + 3.0, noise[1], claim, tester=one, rng=7)
-        assert "there are no datasets to show" in report_page(found)
+        page = report_page(found)
+        assert "there are no datasets to show" in page
+        assert "its event is counted again" not in page
     pairs = dpaudit.pairs([([1.0], [0.5]), ([1.0], [0.9])])
     kept = dpaudit.audit(noisy_sum, claim, pairs, tester=tester, rng=7, samples=20_000)
     assert kept.verdict is dpaudit.Verdict.NOT_REFUTED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dpaudit.deck import SIDES
 from dpaudit.evidence import Audit, Counterexample, PairRecord, Verdict
 from dpaudit.report import wording
 from dpaudit.report.code import event_code
@@ -250,7 +251,7 @@ def _replay(audit: Audit) -> str:
     """How the audit, or its event, is made again."""
     lines = [f"# The same call with rng={audit.rng_seed} makes the same audit again."]
     found = audit.counterexample
-    if found is None or found.rule is None:
+    if found is None or found.rule is None or found.pair == SIDES:  # nothing to draw from again
         return lines[0]
     lines.append(
         '# Saved with audit.save("audit.json"), its event is counted again on fresh draws:'
