@@ -18,6 +18,7 @@ from dpaudit.evidence import (
     Counterexample,
     Evidence,
     InvalidAuditFile,
+    Outline,
     PairRecord,
     Tally,
     Unsaved,
@@ -42,6 +43,15 @@ COUNTEREXAMPLE = Counterexample(
     alpha=1e-6,
     seed=(7, 0, 3),
     rule=Rule(event=Above(0, 0.773), places=("output",), words=()),
+)
+OUTLINE = Outline(
+    place="output",
+    edges=(-math.inf, 0.0, 0.773, math.inf),
+    values=("NaN",),
+    data=(100, 490, 400, 10),
+    neighbour=(500, 430, 60, 10),
+    data_hits=(0, 0, 400, 0),
+    neighbour_hits=(0, 0, 60, 0),
 )
 REFUTED = Audit(
     mechanism="clipped_sum",
@@ -316,6 +326,15 @@ def test_an_audit_of_the_third_schema_can_still_be_read() -> None:
     saved = {**REFUTED.to_json(), "schema": 3}
     del saved["target"], saved["software"]
     assert audit_from_json(saved) == dataclasses.replace(REFUTED, target=None, software=())
+
+
+def test_outlines_of_outputs_came_with_the_fourth_schema() -> None:
+    outlined = dataclasses.replace(COUNTEREXAMPLE, outputs=(OUTLINE,))
+    audit = dataclasses.replace(REFUTED, counterexample=outlined, outputs=(OUTLINE,))
+    assert audit_from_json(audit.to_json()) == audit
+    saved = {**audit.to_json(), "schema": 3}
+    del saved["outputs"], cast(dict[str, object], saved["counterexample"])["outputs"]
+    assert audit_from_json(saved) == REFUTED
 
 
 def test_the_file_is_strict_json_in_ascii(tmp_path: Path) -> None:

@@ -16,9 +16,17 @@ from dpaudit.auditing.certify import certify_bets
 from dpaudit.auditing.outlook import detectable, forecast, is_leaning
 from dpaudit.auditing.race import Contender
 from dpaudit.auditing.shrink import simplest
+from dpaudit.auditing.sketch import sketch_of
 from dpaudit.auditing.trials import TrialRun, audit_by_trials
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.evidence import Audit, Counterexample, Progress, Verdict, software_in_use
+from dpaudit.evidence import (
+    Audit,
+    Counterexample,
+    Outline,
+    Progress,
+    Verdict,
+    software_in_use,
+)
 from dpaudit.mechanism import Mechanism, as_mechanism
 from dpaudit.neighbours import as_finder, pairs
 from dpaudit.testers.batch import BatchTester
@@ -143,6 +151,7 @@ def result_of_bets(
         warnings=tuple(campaign.warnings),
         interrupted=interrupted,
         version=__version__,
+        outputs=_outputs(campaign, strongest) if counterexample is None else (),
         target=campaign.mechanism.target,
         software=software_in_use(),
     )
@@ -169,6 +178,11 @@ def _lower_bound(
         return campaign.lower_bound
     shown = 0.0 if counterexample is None else counterexample.epsilon_lower
     return max(claim.epsilon, shown)
+
+
+def _outputs(campaign: Campaign, strongest: Contender | None) -> tuple[Outline, ...]:
+    """What the strongest pair gave, as far as its bettor remembers."""
+    return () if strongest is None else sketch_of(campaign.encoder, strongest.bettor.sample)
 
 
 def _sure(contender: Contender | None) -> Contender:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.race import Contender
+from dpaudit.auditing.sketch import Sketcher
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event
 from dpaudit.evidence import Counterexample, Tally
@@ -96,9 +98,10 @@ def certify(
         draws=draws,
         alpha=alpha,
     )
+    sketcher = Sketcher(found.encoder, sample, event)
     data, neighbour = (
-        tally(lambda outputs: event.holds(found.encoder.encode(outputs)), side, alpha)
-        for side in fresh
+        tally(partial(_holds, event, found.encoder, sketcher, side), some, alpha)
+        for side, some in enumerate(fresh)
     )
     if data is None or neighbour is None:
         return None
@@ -114,7 +117,18 @@ def certify(
         alpha=alpha,
         seed=seed,
         rule=rule_of(event, found.encoder),
+        outputs=sketcher.outlines(),
     )
+
+
+def _holds(
+    event: Event, encoder: Encoder, sketcher: Sketcher, side: int, outputs: Outputs
+) -> npt.NDArray[np.bool_]:
+    """Which outputs of a side are in the event; they are counted for the sketch too."""
+    table = encoder.encode(outputs)
+    hits = event.holds(table)
+    sketcher.see(side, table, hits)
+    return hits
 
 
 def certify_on_draws(

@@ -76,7 +76,7 @@ def replay(
         one = tally(rule.holds, fresh, alpha)
         assert one is not None
         tallies.append(one)
-    return _certified(replace(found, alpha=float(alpha), seed=seed), *tallies)
+    return _certified(replace(found, alpha=float(alpha), seed=seed, outputs=()), *tallies)
 
 
 def _rule(found: Counterexample) -> Rule:

@@ -4,6 +4,7 @@
 'not refuted'
 """
 
+from dpaudit.evidence.outline import Outline
 from dpaudit.evidence.saving import audit_from_json, load
 from dpaudit.evidence.software import software_in_use
 from dpaudit.evidence.values import (
@@ -23,6 +24,7 @@ __all__ = [
     "Counterexample",
     "Evidence",
     "InvalidAuditFile",
+    "Outline",
     "PairRecord",
     "Progress",
     "Replayed",
