@@ -28,6 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "plain",
             "returned",
             "stats",
+            "suite",
         }
     ),
     frozenset({"bets", "deck", "health", "loading", "mechanism", "neighbours", "witness"}),

@@ -15,10 +15,12 @@ import numpy as np
 from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.certify import MOST, counted, fresh_draws, tally
-from dpaudit.claims import Claim
-from dpaudit.evidence import Counterexample, Tally
+from dpaudit.auditing.trials import Ledger
+from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.evidence import REPLAY, Audit, Counterexample, Tally
 from dpaudit.mechanism import Mechanism, as_mechanism
 from dpaudit.stats.binomial import epsilon_from_event
+from dpaudit.testers.trials import Outcome
 
 _FEWEST = 64  # draws of a side
 _SET_BACK = 3.0  # standard errors by which what was seen is set back: all but one in 500 succeed
@@ -70,6 +72,36 @@ def replay(
         assert one is not None
         tallies.append(one)
     return _certified(replace(found, alpha=float(alpha), seed=(entropy, 1)), *tallies)
+
+
+def audit_by_replay(
+    found: Counterexample,
+    mechanism: Mechanism,
+    claim: Claim,
+    *,
+    alpha: float,
+    rng: np.random.Generator | int | None,
+) -> Audit:
+    """A replay as an audit: refuted if the event still breaks the claim, with all of alpha."""
+    entropy, budget = entropy_of(rng), Budget(MOST, None)
+    again = replay(found, mechanism, claim, alpha=alpha, rng=entropy)
+    budget.spent = again.data.draws + again.neighbour.draws
+    broken, shown = again.breaks(claim), None
+    if broken and isinstance(claim, PureDP | ApproxDP):
+        slack = claim.delta(claim.epsilon)
+        shown = epsilon_from_event(again.likely.lower, again.unlikely.upper, slack)
+    outcome = Outcome(refuted=broken, strength_lower=shown, score=again.epsilon_lower)
+    ledger = Ledger(claim, float(alpha), tester=REPLAY)
+    ledger.enter(found.pair, outcome, share=1.0, draws=budget.spent, samples=budget.spent)
+    return ledger.audit(
+        mechanism=mechanism.name,
+        neighbours="1 known counterexample",
+        counterexample=again if broken else None,
+        budget=budget,
+        entropy=entropy,
+        notes=(),
+        interrupted=False,
+    )
 
 
 def needed(found: Counterexample, claim: Claim, alpha: float) -> int:

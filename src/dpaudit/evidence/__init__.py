@@ -6,6 +6,7 @@
 
 from dpaudit.evidence.saving import audit_from_json, load
 from dpaudit.evidence.values import (
+    REPLAY,
     Audit,
     Counterexample,
     Evidence,
@@ -17,6 +18,7 @@ from dpaudit.evidence.values import (
 from dpaudit.plain import InvalidAuditFile, Unsaved
 
 __all__ = [
+    "REPLAY",
     "Audit",
     "Counterexample",
     "Evidence",

@@ -16,6 +16,8 @@ from dpaudit.events import Rule
 from dpaudit.neighbours import Pair
 from dpaudit.stats.profiles import most_likely
 
+REPLAY = "Replay"  # the tester of an audit that counts a known counterexample again
+
 
 class Verdict(Enum):
     """What an audit says of a claim. There is no word for "it holds": no audit can show that."""
@@ -77,7 +79,7 @@ class Counterexample:
 
     def breaks(self, claim: Claim) -> bool:
         """Whether this event alone shows that a claim does not hold."""
-        if isinstance(claim, PureDP | ApproxDP):
+        if isinstance(claim, PureDP | ApproxDP) and self.delta >= claim.delta(claim.epsilon):
             return self.epsilon_lower > claim.epsilon
         return self.likely.lower > most_likely(claim.delta, self.unlikely.upper)
 
