@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FOLDER = ".dpaudit"  # in pytest's rootdir
 SETTINGS = pytest.StashKey["Settings"]()
 FOUND = pytest.StashKey["Found"]()
+SEED = "dpaudit_seed"
 _DRAWS_ANEW = {"nightly"}  # profiles that would learn nothing from the numbers of the last run
 
 
@@ -47,7 +48,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the assertions of a test found: rows of the summary, and what could not be saved."""
+    """What the assertions of a test found: rows of the summary, and what went wrong beside them."""
 
     rows: list[tuple[str, ...]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -96,8 +97,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"dpaudit_profile must be one of {known}, got {profile!r}.")
     seed = config.getoption("dpaudit_seed")
     if seed is None:
-        seed = secrets.randbits(32) if profile in _DRAWS_ANEW else 0
-        config.option.dpaudit_seed = seed  # xdist hands options to its workers: one seed for all
+        given = getattr(config, "workerinput", {})  # to a worker of xdist, by its controller
+        drawn = secrets.randbits(32) if profile in _DRAWS_ANEW else 0
+        seed = given.get(SEED, drawn)
     folder = config.getoption("dpaudit_report")
     settings = Settings(
         profile=profile,
@@ -107,6 +109,12 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.stash[SETTINGS] = settings
     config.pluginmanager.register(Run(settings), "dpaudit-run")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a worker of xdist the seed of the run: they share it, even where it is new each run."""
+    node.workerinput[SEED] = node.config.stash[SETTINGS].seed
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -171,7 +179,7 @@ class Run:
         if self._settings.report is not None:
             terminalreporter.write_line(f"saved in {self._settings.report}")
         for problem in sorted(self._problems):
-            terminalreporter.write_line(problem)
+            terminalreporter.write_line(f"warning: {problem}")
 
 
 def _turn(settings: Settings, test: str, found: Found) -> Turn:
@@ -183,7 +191,7 @@ def _turn(settings: Settings, test: str, found: Found) -> Turn:
             try:
                 save_report(audits[-1], settings.report / file_name(test))
             except OSError as error:  # a full disk is no reason for a test to fail
-                found.problems.append(f"not saved: {error}")
+                found.problems.append(f"an audit could not be saved: {error}")
 
     return Turn(
         effort=settings.effort,
@@ -191,6 +199,7 @@ def _turn(settings: Settings, test: str, found: Found) -> Turn:
         seed=seed_of(settings.seed, test),
         folder=settings.kept,
         note=note,
+        warn=found.problems.append,
     )
 
 

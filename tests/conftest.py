@@ -2,6 +2,8 @@
 
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["pytester"]  # runs of pytest inside a test
+
 settings.register_profile(
     "ci",
     derandomize=True,

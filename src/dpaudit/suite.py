@@ -37,7 +37,7 @@ EFFORTS = {
 USUAL = "ci"
 
 
-def _ignored(audits: Sequence[Audit]) -> None:
+def _ignored(_: object) -> None:
     """Outside a test run nobody asks."""
 
 
@@ -46,7 +46,8 @@ class Turn:
     """What one assertion is given. Outside a test run: the usual effort, and no more.
 
     `test` names the assertion in the run, `seed` is used if no rng is given, `folder` keeps
-    counterexamples, and `note` is told the audits made, the one that decided last.
+    counterexamples, `note` is told the audits made, the one that decided last, and `warn` what
+    went wrong beside them.
     """
 
     effort: Effort = EFFORTS[USUAL]
@@ -54,6 +55,7 @@ class Turn:
     seed: int | None = None
     folder: Path | None = None
     note: Callable[[Sequence[Audit]], None] = _ignored
+    warn: Callable[[str], None] = _ignored
 
 
 TURNS: ContextVar[Callable[[], Turn]] = ContextVar("turns of the running test", default=Turn)

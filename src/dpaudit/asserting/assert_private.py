@@ -62,8 +62,8 @@ def assert_private(
     alpha = turn.effort.alpha if alpha is None else alpha
     check_arguments(claim, alpha, options.get("tester"))
     subject = as_mechanism(mechanism)
-    kept = kept_for(turn, subject.name, claim)
-    known = None if kept is None else kept.read(neighbours, pinned)
+    kept = kept_for(turn, subject.name, claim, neighbours, pinned)
+    known = None if kept is None else kept.read()
     attempt = Attempt(
         mechanism=subject,
         claim=claim,
@@ -119,17 +119,9 @@ class Attempt:
 def _concluded(found: Audit, kept: Kept | None) -> Audit:
     """Keep what was found, then let the test fail, end or go on."""
     __tracebackhide__ = True
-    file, problem = None, None
-    if kept is not None:
-        try:
-            file = remember(kept, found)
-        except OSError as error:  # what was found matters more
-            problem = f"This counterexample could not be kept: {error}"
+    file = None if kept is None else remember(kept, found)
     if found.interrupted:
         raise KeyboardInterrupt  # the audit took the first one, and an assertion is not finished
-    if not found.refuted:
-        return found
-    violation = PrivacyViolation(found, kept=file)
-    if problem is not None:
-        violation.add_note(problem)
-    raise violation
+    if found.refuted:
+        raise PrivacyViolation(found, kept=file)
+    return found

@@ -1,0 +1,36 @@
+"""What several files of tests are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from projects import Project
+
+
+@pytest.fixture(scope="session")
+def _loaded() -> None:
+    """Runs of pytest in this process forget what they load: an audit's needs come before them."""
+    import dpaudit
+    from dpaudit.mechanisms import LaplaceCount
+
+    near = dpaudit.add_or_remove_one(dpaudit.floats(0, 1), max_records=2)
+    dpaudit.audit(LaplaceCount(1.0), dpaudit.PureDP(1.0), near, samples=5_000, rng=7)
+
+
+@pytest.fixture
+def project(_loaded: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A folder of tests, whose runs have our plugin and no others, installed or not."""
+    from projects import Project
+
+    import _dpaudit_pytest
+
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONPATH", str(Path(_dpaudit_pytest.__file__).parent))
+    monkeypatch.setenv("COLUMNS", "80")
+    return Project(pytester)
