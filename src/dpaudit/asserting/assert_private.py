@@ -21,8 +21,6 @@ from dpaudit.neighbours import pairs
 from dpaudit.pair import Pair
 from dpaudit.suite import next_turn
 
-_OF_REPLAYS = 9  # the key of their seeds; those of an audit's draws are smaller
-
 
 def assert_private(
     mechanism: Callable[..., object] | Mechanism,
@@ -100,7 +98,7 @@ class Attempt:
     def _audits(self, known: Counterexample | None, pinned: tuple[Pair, ...]) -> Iterator[Audit]:
         if known is not None:
             yield audit_by_replay(
-                known, self.mechanism, self.claim, alpha=self.alpha, rng=self._fresh()
+                known, self.mechanism, self.claim, alpha=self.alpha, rng=self.entropy
             )
         if pinned:
             yield self._audit(pairs(pinned))
@@ -109,11 +107,6 @@ class Attempt:
     def _audit(self, neighbours: Any) -> Audit:
         chosen = {"alpha": self.alpha, "rng": self.entropy, **self.options}
         return audit(self.mechanism, self.claim, neighbours, **chosen)
-
-    def _fresh(self) -> int:
-        """A seed of draws that no audit has made: not even the one that found what is replayed."""
-        child = np.random.SeedSequence(self.entropy, spawn_key=(_OF_REPLAYS,))
-        return int(child.generate_state(1)[0])
 
 
 def _concluded(found: Audit, kept: Kept | None) -> Audit:

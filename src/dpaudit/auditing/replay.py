@@ -23,6 +23,7 @@ from dpaudit.stats.binomial import epsilon_from_event
 from dpaudit.testers.trials import Outcome
 
 _FEWEST = 64  # draws of a side
+_KEY = 8  # of the draws; no audit has it, so that they are fresh with the audit's own seed too
 _SET_BACK = 3.0  # standard errors by which what was seen is set back: all but one in 500 succeed
 
 
@@ -61,17 +62,17 @@ def replay(
             "this counterexample was saved by an older dpaudit, without its event as a rule. "
             "Audit its pair again: dpaudit.audit(mechanism, claim, dpaudit.pairs([found.pair]))."
         )
-    subject, entropy = as_mechanism(mechanism), entropy_of(rng)
+    subject, seed = as_mechanism(mechanism), (entropy_of(rng), _KEY)
     most = max((MOST if samples is None else int(samples)) // 2, 1)
     draws = min(needed(found, claim, alpha), most)
     budget = Budget(2 * draws, None)
     tallies = []
     for side, data in enumerate((found.pair.data, found.pair.neighbour)):
-        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(entropy, 1, side), by=1.0)
+        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(*seed, side), by=1.0)
         one = tally(found.rule.holds, fresh, alpha)
         assert one is not None
         tallies.append(one)
-    return _certified(replace(found, alpha=float(alpha), seed=(entropy, 1)), *tallies)
+    return _certified(replace(found, alpha=float(alpha), seed=seed), *tallies)
 
 
 def audit_by_replay(

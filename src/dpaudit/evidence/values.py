@@ -79,7 +79,7 @@ class Counterexample:
 
     def breaks(self, claim: Claim) -> bool:
         """Whether this event alone shows that a claim does not hold."""
-        if isinstance(claim, PureDP | ApproxDP) and self.delta >= claim.delta(claim.epsilon):
+        if isinstance(claim, PureDP | ApproxDP) and self.delta == claim.delta(claim.epsilon):
             return self.epsilon_lower > claim.epsilon
         return self.likely.lower > most_likely(claim.delta, self.unlikely.upper)
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from dpaudit.evidence import Audit
 from dpaudit.report.showing import one_line, short_count
-from dpaudit.report.text import LINE, certified
+from dpaudit.report.text import certified
 
+WIDTH = 80
 _GAP = "  "
 # What gives way where a line would be too long, in this order, and the columns it is left.
 _ELIDED = (("claim", 14), ("mechanism", 8), ("certified", 15))
@@ -53,7 +54,7 @@ def table(rows: Sequence[Row]) -> list[str]:
     lines = [HEADINGS, *rows]
     widths = {name: max(len(getattr(line, name)) for line in lines) for name in Row._fields}
     for name, least in _ELIDED:
-        excess = sum(widths.values()) + len(_GAP) * (len(widths) - 1) - LINE
+        excess = sum(widths.values()) + len(_GAP) * (len(widths) - 1) - WIDTH
         if excess > 0:
             widths[name] = min(widths[name], max(widths[name] - excess, least))
     return [_laid_out(line, widths) for line in lines]
