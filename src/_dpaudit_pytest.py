@@ -43,7 +43,7 @@ class Settings:
 
     def __str__(self) -> str:
         effort = f"{self.effort.samples:,} draws, alpha {self.effort.alpha:g}"
-        return f"profile {self.profile} ({effort}), --dpaudit-seed={self.seed}"
+        return f"{self.profile} ({effort}), --dpaudit-seed={self.seed}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Every run tries the same examples: a failure of the gate is a failure of the code."""
+"""Every run tries the same examples: a failure of the gate is a failure of the code.
+
+And what several files of tests are given.
+"""
 
 from __future__ import annotations
 

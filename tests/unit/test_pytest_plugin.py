@@ -155,7 +155,7 @@ def test_the_option_wins_over_the_ini_file(
     effort = EFFORTS[profile]
     result.stdout.fnmatch_lines(
         [
-            f"dpaudit: profile {profile} ({effort.samples:,} draws, alpha {effort.alpha:g}), "
+            f"dpaudit: {profile} ({effort.samples:,} draws, alpha {effort.alpha:g}), "
             "--dpaudit-seed=5",
             f"*turn {effort.samples} {effort.alpha} *",
         ]
