@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test format benchmarks experiments experiments-quick test-lowest clean
+.PHONY: help demo test test-browser format benchmarks experiments experiments-quick test-lowest clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ test: $(VENV)/.dev ## the gate: format, lint, types, tests and doctests
 	@$(BIN)/mypy $(TYPED)
 	@echo "== pytest"
 	@$(PYTEST_ENV) $(BIN)/python -m pytest --quiet -n $(WORKERS)
+
+test-browser: $(VENV)/.browser ## the pages in headless Chromium, with and without scripts (needs chromium and npm)
+	@$(PYTEST_ENV) DPAUDIT_BROWSER=required $(BIN)/python -m pytest --quiet tests/browser
 
 format: $(VENV)/.dev ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix-only --quiet .
@@ -75,6 +78,12 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/pip
 	@echo "== installing dpaudit and its development tools into $(VENV)"
 	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/.core
+
+$(VENV)/.browser: $(VENV)/.dev
+	@echo "== installing selenium and axe-core into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) 'selenium>=4.20'
+	@npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/axe axe-core@4
+	@touch $@
 
 $(LOWEST)/bin/pip:
 	@echo "== making $(LOWEST)"

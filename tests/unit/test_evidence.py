@@ -18,6 +18,7 @@ from dpaudit.evidence import (
     Counterexample,
     Evidence,
     InvalidAuditFile,
+    Outline,
     PairRecord,
     Tally,
     Unsaved,
@@ -42,6 +43,15 @@ COUNTEREXAMPLE = Counterexample(
     alpha=1e-6,
     seed=(7, 0, 3),
     rule=Rule(event=Above(0, 0.773), places=("output",), words=()),
+)
+OUTLINE = Outline(
+    place="output",
+    edges=(-math.inf, 0.0, 0.773, math.inf),
+    values=("NaN",),
+    data=(100, 490, 400, 10),
+    neighbour=(500, 430, 60, 10),
+    data_hits=(0, 0, 400, 0),
+    neighbour_hits=(0, 0, 60, 0),
 )
 REFUTED = Audit(
     mechanism="clipped_sum",
@@ -305,12 +315,21 @@ def test_an_audit_of_the_first_schema_can_still_be_read() -> None:
         audit_from_json({**saved, "colour": "red"})
 
 
+def test_outlines_of_outputs_came_with_the_fourth_schema() -> None:
+    outlined = dataclasses.replace(COUNTEREXAMPLE, outputs=(OUTLINE,))
+    audit = dataclasses.replace(REFUTED, counterexample=outlined, outputs=(OUTLINE,))
+    assert audit_from_json(audit.to_json()) == audit
+    saved = {**audit.to_json(), "schema": 3}
+    del saved["outputs"], cast(dict[str, object], saved["counterexample"])["outputs"]
+    assert audit_from_json(saved) == REFUTED
+
+
 def test_the_file_is_strict_json_in_ascii(tmp_path: Path) -> None:
     audit = dataclasses.replace(UNDECIDED, mechanism="sommé", seconds=math.nan)
     audit.save(tmp_path / "audit.json")
     text = (tmp_path / "audit.json").read_text(encoding="ascii")
     saved = json.loads(text, parse_constant=lambda literal: pytest.fail(literal))
-    assert saved["schema"] == 3
+    assert saved["schema"] == 4
     assert saved["seconds"] == {"$float": "nan"}
     assert saved["evidence"]["log_wealth"] == {"$float": "-inf"}
     assert load(tmp_path / "audit.json").mechanism == "sommé"
@@ -354,9 +373,9 @@ def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path: Path) -> None:
         ("\xff", "audit.json is not an audit file: "),
         ('{"schema": NaN}', "audit.json: NaN is not JSON"),
         ("[]", "audit.json: a saved audit must be a JSON object, got list"),
-        ("{}", "reads audits of schema 3, got schema None"),
-        ('{"schema": 4}', "reads audits of schema 3, got schema 4"),
-        ('{"schema": true}', "reads audits of schema 3, got schema True"),
+        ("{}", "reads audits of schema 4, got schema None"),
+        ('{"schema": 5}', "reads audits of schema 4, got schema 5"),
+        ('{"schema": true}', "reads audits of schema 4, got schema True"),
     ],
 )
 def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:

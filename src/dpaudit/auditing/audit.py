@@ -16,9 +16,10 @@ from dpaudit.auditing.certify import certify_bets
 from dpaudit.auditing.outlook import detectable, forecast, is_leaning
 from dpaudit.auditing.race import Contender
 from dpaudit.auditing.shrink import simplest
+from dpaudit.auditing.sketch import sketch_of
 from dpaudit.auditing.trials import TrialRun, audit_by_trials
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.evidence import Audit, Counterexample, Progress, Verdict
+from dpaudit.evidence import Audit, Counterexample, Outline, Progress, Verdict
 from dpaudit.mechanism import Mechanism, as_mechanism
 from dpaudit.neighbours import as_finder, pairs
 from dpaudit.testers.batch import BatchTester
@@ -143,6 +144,7 @@ def result_of_bets(
         warnings=tuple(campaign.warnings),
         interrupted=interrupted,
         version=__version__,
+        outputs=_outputs(campaign, strongest) if counterexample is None else (),
     )
 
 
@@ -167,6 +169,11 @@ def _lower_bound(
         return campaign.lower_bound
     shown = 0.0 if counterexample is None else counterexample.epsilon_lower
     return max(claim.epsilon, shown)
+
+
+def _outputs(campaign: Campaign, strongest: Contender | None) -> tuple[Outline, ...]:
+    """What the strongest pair gave, as far as its bettor remembers."""
+    return () if strongest is None else sketch_of(campaign.encoder, strongest.bettor.sample)
 
 
 def _sure(contender: Contender | None) -> Contender:

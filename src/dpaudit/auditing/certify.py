@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.race import Contender
+from dpaudit.auditing.sketch import Sketcher
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event
 from dpaudit.evidence import Counterexample, Tally
@@ -96,10 +98,15 @@ def certify(
         draws=draws,
         alpha=alpha,
     )
-    data, neighbour = (
-        tally(lambda outputs: event.holds(found.encoder.encode(outputs)), side, alpha)
-        for side in fresh
-    )
+    sketcher = Sketcher(found.encoder, sample, event)
+
+    def holds(side: int, outputs: Outputs) -> npt.NDArray[np.bool_]:
+        table = found.encoder.encode(outputs)
+        hits = event.holds(table)
+        sketcher.see(side, table, hits)
+        return hits
+
+    data, neighbour = (tally(partial(holds, side), some, alpha) for side, some in enumerate(fresh))
     if data is None or neighbour is None:
         return None
     likely, unlikely = (data, neighbour) if from_data else (neighbour, data)
@@ -114,6 +121,7 @@ def certify(
         alpha=alpha,
         seed=seed,
         rule=rule_of(event, found.encoder),
+        outputs=sketcher.outlines(),
     )
 
 

@@ -72,7 +72,8 @@ def replay(
         one = tally(found.rule.holds, fresh, alpha)
         assert one is not None
         tallies.append(one)
-    return _certified(replace(found, alpha=float(alpha), seed=seed), *tallies)
+    fresh_start = replace(found, alpha=float(alpha), seed=seed, outputs=())
+    return _certified(fresh_start, *tallies)
 
 
 def audit_by_replay(

@@ -4,6 +4,7 @@
 'not refuted'
 """
 
+from dpaudit.evidence.outline import Outline
 from dpaudit.evidence.saving import audit_from_json, load
 from dpaudit.evidence.values import (
     REPLAY,
@@ -23,6 +24,7 @@ __all__ = [
     "Counterexample",
     "Evidence",
     "InvalidAuditFile",
+    "Outline",
     "PairRecord",
     "Progress",
     "Tally",

@@ -17,14 +17,20 @@ from typing import Any, Literal, NoReturn
 from dpaudit.claim_text import claim_from_json
 from dpaudit.claims import Claim, InvalidClaim, Profile
 from dpaudit.events import rule_from_json
+from dpaudit.evidence.outline import Outline
 from dpaudit.evidence.values import Audit, Counterexample, Evidence, PairRecord, Tally, Verdict
 from dpaudit.neighbours import Pair
 from dpaudit.plain import InvalidAuditFile, decoded, encoded, encoded_float
 
-SCHEMA = 3
+SCHEMA = 4
 # What older schemas do not have, in an audit and in a counterexample.
-_ADDED: dict[int, dict[str, object]] = {1: {"simplest": None, "tester": "not recorded"}, 2: {}}
-_ADDED_TO_COUNTEREXAMPLES = {"rule": None}
+_IN_4: dict[str, object] = {"outputs": []}
+_ADDED: dict[int, dict[str, object]] = {
+    1: {"simplest": None, "tester": "not recorded", **_IN_4},
+    2: _IN_4,
+    3: _IN_4,
+}
+_ADDED_TO_COUNTEREXAMPLES: dict[str, object] = {"rule": None, "outputs": []}
 
 
 def audit_to_json(audit: Audit) -> dict[str, object]:
@@ -73,12 +79,17 @@ def audit_text(audit: Audit) -> str:
 
 
 def save(audit: Audit, path: str | os.PathLike[str]) -> None:
-    """Write an audit to a file: to a temporary file first, so that a crash loses nothing."""
+    """Write an audit to a file."""
+    write_whole(path, audit_text(audit))
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file: to a temporary one first, so that a crash loses nothing."""
     goal = Path(os.path.realpath(path))  # a link stays a link
-    text = audit_text(audit)
     draft = goal.with_name(f".{goal.name}.{os.getpid()}.tmp")
     try:
-        with draft.open("w", encoding="ascii", newline="\n") as file:
+        # Half of a character is written as its number, as HTML does; JSON is ASCII anyway.
+        with draft.open("w", encoding="utf-8", errors="xmlcharrefreplace", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -251,6 +262,18 @@ EVIDENCE = record(
 PAIR_RECORD = record(
     PairRecord, {"pair": PAIR, "samples": INTEGER, "log_wealth": NUMBER, "growth": NUMBER}
 )
+OUTLINE = record(
+    Outline,
+    {
+        "place": TEXT,
+        "edges": many(NUMBER),
+        "values": many(TEXT),
+        "data": many(INTEGER),
+        "neighbour": many(INTEGER),
+        "data_hits": many(INTEGER),
+        "neighbour_hits": many(INTEGER),
+    },
+)
 COUNTEREXAMPLE = record(
     Counterexample,
     {
@@ -264,6 +287,7 @@ COUNTEREXAMPLE = record(
         "alpha": NUMBER,
         "seed": SEED,
         "rule": maybe(Form(lambda rule: rule.to_json(), lambda saved, _: rule_from_json(saved))),
+        "outputs": many(OUTLINE),
     },
 )
 AUDIT = record(
@@ -290,5 +314,6 @@ AUDIT = record(
         "warnings": many(TEXT),
         "interrupted": FLAG,
         "version": TEXT,
+        "outputs": many(OUTLINE),
     },
 )

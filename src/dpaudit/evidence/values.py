@@ -9,12 +9,16 @@ import math
 import os
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 from dpaudit.events import Rule
+from dpaudit.evidence.outline import Outline
 from dpaudit.neighbours import Pair
 from dpaudit.stats.profiles import most_likely
+
+if TYPE_CHECKING:
+    from dpaudit.report.plots import Plots
 
 REPLAY = "Replay"  # the tester of an audit that counts a known counterexample again
 
@@ -53,7 +57,8 @@ class Counterexample:
     The bounds were certified on fresh samples, which `seed` (entropy, then spawn key) draws again;
     together they hold with probability at least `1 - alpha`. `epsilon_lower` is what this event
     alone shows at `delta`; all draws of the audit together may show more. `rule` is the event as
-    a test of outputs, `rule.holds(outputs)`; None in files of an older dpaudit.
+    a test of outputs, `rule.holds(outputs)`; None in files of an older dpaudit. `outputs` outlines
+    the fresh samples, for a figure; empty in older files.
     """
 
     pair: Pair
@@ -66,6 +71,7 @@ class Counterexample:
     alpha: float
     seed: tuple[int, ...]
     rule: Rule | None = None
+    outputs: tuple[Outline, ...] = ()
 
     @property
     def likely(self) -> Tally:
@@ -150,7 +156,7 @@ class Audit:
     of `1 - alpha` of their own). `strongest` is the pair that showed most, `detectable` the least
     strength that would have been refuted on it with the draws spent (an estimate), `forecast` about
     how many more draws would decide an undecided audit. The same call with `rng=rng_seed` gives the
-    same audit.
+    same audit. `outputs` outlines what the strongest pair gave, if no counterexample does.
     """
 
     mechanism: str
@@ -174,6 +180,7 @@ class Audit:
     warnings: tuple[str, ...]
     interrupted: bool
     version: str
+    outputs: tuple[Outline, ...] = ()
 
     @property
     def refuted(self) -> bool:
@@ -214,3 +221,21 @@ class Audit:
         from dpaudit.evidence.saving import save
 
         save(self, path)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the audit as one self-contained HTML page. Needs the extra `report`."""
+        from dpaudit.report.html import write_report
+
+        write_report(self, path)
+
+    @property
+    def plot(self) -> Plots:
+        """The figures of the audit: `audit.plot.curve()`, `.outputs()`, `.evidence()`, ..."""
+        from dpaudit.report.plots import Plots
+
+        return Plots(self)
+
+    def _repr_html_(self) -> str:
+        from dpaudit.report.html import notebook_cell
+
+        return notebook_cell(self)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dpaudit.evidence import Audit
 from dpaudit.report.showing import one_line, short_count
-from dpaudit.report.text import certified
+from dpaudit.report.wording import GLUE, certified
 
 WIDTH = 80
 _GAP = "  "
@@ -37,7 +37,7 @@ def row_of(audits: Sequence[Audit]) -> Row:
         mechanism=last.mechanism,
         claim=str(last.claim),
         verdict=last.verdict.value,
-        certified=certified(last) or "-",
+        certified=certified(last).replace(GLUE, " ") or "-",
         draws=short_count(sum(each.samples for each in audits)),
         seconds=f"{sum(each.seconds for each in audits):.1f}",
     )

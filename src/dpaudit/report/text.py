@@ -10,38 +10,27 @@ import math
 import textwrap
 from collections.abc import Iterator
 
-from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
-from dpaudit.evidence import (
-    REPLAY,
-    Audit,
-    Counterexample,
-    PairRecord,
-    Progress,
-    Tally,
-    Verdict,
-)
+from dpaudit.claims import Claim
+from dpaudit.evidence import REPLAY, Audit, Counterexample, PairRecord, Progress, Verdict
 from dpaudit.pair import Pair, shown
+from dpaudit.report import wording
 from dpaudit.report.showing import (
-    apart,
     count,
     dataset,
     duration,
     lower,
     one_line,
-    power,
     short_count,
     upper,
 )
-from dpaudit.stats.profiles import most_likely
+from dpaudit.report.wording import GLUE, glued
 
 WIDTH = 72  # beside the margin of a failed test this still fits into 80 columns
 FIRST = 46  # of a failed test's first line, which pytest begins with the name of the error
 LINE = 80  # of progress
 INDENT = "  "
 LABEL = 12  # columns of the labels on the left
-NAME = 40  # columns of a mechanism's name
 MOST_WARNINGS = 3
-GLUE = "\xa0"  # a space at which no line is broken
 
 
 def headline(audit: Audit) -> str:
@@ -56,7 +45,7 @@ def render(audit: Audit) -> str:
     """The audit in words: what was found, what was searched, what it cost; about 25 lines."""
     blocks = [_wrapped(_headline(audit), first="", rest=INDENT)]
     if audit.interrupted:
-        blocks.append(_sentence("Interrupted: this is what was found until then."))
+        blocks.append(_sentence(wording.INTERRUPTED))
     match audit.verdict:
         case Verdict.REFUTED:
             blocks += _refuted(audit)
@@ -74,20 +63,13 @@ def failure(audit: Audit, *, kept: str | None = None) -> str:
 
     `kept` names the file that keeps its counterexample for the next test run, if there is one.
     """
-    name, claim = one_line(audit.mechanism, NAME), _glued(one_line(str(audit.claim), NAME))
     shown_by = (audit.simplest, audit.counterexample, audit.strongest)
     pinned = next((found.pair for found in shown_by if found is not None), None)
-    first = _wrapped(f"{name} {_broken(audit, claim)}", first="", rest=INDENT, width=FIRST)
+    first = _wrapped(wording.finding(audit), first="", rest=INDENT, width=FIRST)
     blocks = [first, *_refuted(audit)]
     blocks.append([*_searched(audit), *_cost(audit)])
     blocks.append([*_again(audit), *_pin(pinned), *_kept(audit, kept)])
     return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
-def certified(audit: Audit) -> str:
-    """What an audit certified, such as `epsilon >= 1.86`; "" if that is nothing."""
-    shown = _exceeded(audit) if audit.refuted else _certified(audit)
-    return shown.replace(GLUE, " ")
 
 
 def progress_line(progress: Progress, *, symbol: str | None = None, width: int = LINE) -> str:
@@ -124,49 +106,18 @@ def progress_line(progress: Progress, *, symbol: str | None = None, width: int =
 
 
 def _headline(audit: Audit) -> str:
-    name, claim = one_line(audit.mechanism, NAME), _glued(one_line(str(audit.claim), NAME))
-    alpha = _glued(f"(alpha = {upper(audit.alpha)})")
-    word = _glued(f"{audit.verdict.value.upper()}:")
-    if audit.verdict is Verdict.REFUTED:
-        return f"{word} {name} {_broken(audit, claim)} {alpha}"
-    so_far = " so far" if audit.verdict is Verdict.UNDECIDED else ""
-    found = f": {_certified(audit) or 'nothing'} certified{so_far}" if audit.symbol else ""
-    return f"{word} {name}, claimed {claim}{found} {alpha}"
-
-
-def _broken(audit: Audit, name: str) -> str:
-    shown = _exceeded(audit)
-    return f"is not {name}: {shown}" if shown else f"does not keep {name}"
-
-
-def _exceeded(audit: Audit) -> str:
-    """What a refuted claim's parameter must be: more than was claimed, whatever was certified."""
-    claim, bound = audit.claim, audit.lower_bound
-    if not isinstance(claim, Scalable):
-        return ""
-    if bound is None or bound <= claim.strength:
-        return _glued(f"{claim.symbol} > {claim.strength:.12g}")
-    return _glued(f"{claim.symbol} >= {lower(bound, above=claim.strength)}")
-
-
-def _certified(audit: Audit) -> str:
-    if audit.symbol is None or audit.lower_bound is None or audit.lower_bound <= 0.0:
-        return ""
-    return _glued(f"{audit.symbol} >= {lower(audit.lower_bound)}")
+    alpha = glued(f"(alpha = {upper(audit.alpha)})")
+    word = glued(f"{audit.verdict.value.upper()}:")
+    return f"{word} {wording.finding(audit)} {alpha}"
 
 
 # --- one verdict each -----------------------------------------------------------------------------
 
 
 def _refuted(audit: Audit) -> list[list[str]]:
-    found = audit.counterexample
-    chance = _sentence(
-        "If the claim held, an audit like this would accuse it with probability at most "
-        f"{upper(audit.alpha)}."
-    )
+    found, chance = audit.counterexample, _sentence(wording.chance(audit))
     if found is None:
-        none = _sentence("All draws together refute the claim; no single event was certified.")
-        return [none, _strongest(audit.strongest), chance]
+        return [_sentence(wording.NO_EVENT), _strongest(audit.strongest), chance]
     return [
         [*_pair(found.pair), *_event(found)],
         _tallies(found),
@@ -176,36 +127,18 @@ def _refuted(audit: Audit) -> list[list[str]]:
 
 
 def _not_refuted(audit: Audit) -> list[list[str]]:
-    caution = _sentence(
-        "This is not a proof of privacy: a pair that was not tried, or a smaller excess, may still "
-        "break the claim."
-    )
     findings = _strongest(audit.strongest)
-    certified = _certified(audit)
+    certified, detectable = wording.certified(audit), wording.detectable(audit)
     if certified:
         findings += _row("certified", f"{certified}: no smaller {audit.symbol} holds")
-    if audit.detectable is not None and audit.symbol is not None:
-        article = "an" if audit.symbol[0] in "aeiou" else "a"
-        where = "on this pair " if audit.strongest is not None else ""
-        findings += _row(
-            "detectable",
-            f"{article} {audit.symbol} of {upper(audit.detectable)} or more {where}would have been "
-            "refuted (an estimate)",
-        )
-    return [caution, findings]
+    if detectable:
+        findings += _row("detectable", detectable)
+    return [_sentence(wording.CAUTION), findings]
 
 
 def _undecided(audit: Audit) -> list[list[str]]:
-    way = "against the claim" if audit.evidence.log_wealth > 0.0 else "neither way"
-    lean = (
-        f"The evidence leans {way}: e-value {lower(audit.evidence.e_value)}, where a refutation "
-        f"needs {upper(1.0 / audit.alpha)}."
-    )
-    if audit.forecast is None:
-        advice = "More draws may decide it."
-    else:
-        advice = f"About {count(audit.forecast, 'more draw')} would decide it (an estimate)."
-    return [[*_sentence(lean), *_sentence(advice)], _strongest(audit.strongest)]
+    lines = [*_sentence(wording.leaning(audit)), *_sentence(wording.advice(audit))]
+    return [lines, _strongest(audit.strongest)]
 
 
 # --- the parts ------------------------------------------------------------------------------------
@@ -220,15 +153,14 @@ def _pair(pair: Pair) -> list[str]:
 
 
 def _event(found: Counterexample) -> list[str]:
-    return _row("event", f"{found.event} (likelier on {found.likelier})")
+    return _row("event", wording.event(found))
 
 
 def _simplest(found: Counterexample | None) -> list[str]:
     """The plainer counterexample: its pair, its event and what that alone shows."""
     if found is None:
         return []
-    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 else ""
-    shows = _glued(f"epsilon >= {lower(found.epsilon_lower)}{at_delta}")
+    shows = wording.shows(found)
     return [
         f"{INDENT}The simplest pair that still breaks the claim:",
         *_pair(found.pair),
@@ -250,54 +182,20 @@ def _tallies(found: Counterexample) -> list[str]:
     draws = max(len(f"{tally.draws:,}") for _, tally in sides)
     return [
         f"{INDENT}{f'on {name}':<{LABEL}} {tally.hits:>{hits},} of {tally.draws:>{draws},} draws: "
-        f"probability {_bound(tally, at_least=name == found.likelier)}"
+        f"probability {wording.bound(tally, at_least=name == found.likelier)}"
         for name, tally in sides
     ]
 
 
-def _bound(tally: Tally, *, at_least: bool) -> str:
-    return f"at least {lower(tally.lower)}" if at_least else f"at most {upper(tally.upper)}"
-
-
 def _against(claim: Claim, found: Counterexample) -> list[str]:
-    """What the claim allows for this event, and what was seen."""
-    if isinstance(claim, PureDP | ApproxDP):
-        sentences = _times(claim, found)
-    else:
-        sentences = _probabilities(found, most_likely(claim.delta, found.unlikely.upper))
-    if not found.breaks(claim):
-        sentences += ("It stays within the claim; all draws together do not.",)
-    return [line for sentence in sentences for line in _sentence(sentence)]
-
-
-def _times(claim: PureDP | ApproxDP, found: Counterexample) -> tuple[str, ...]:
-    slack = claim.delta(claim.epsilon)
-    plus, less = (f" (plus delta = {upper(slack)})", " (less delta)") if slack > 0.0 else ("", "")
-    allowed, seen = apart(power(claim.epsilon), power(found.epsilon_lower))
-    return (
-        f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}.",
-        f"Seen: at least {seen} times{less}, so this event alone shows "
-        + _glued(f"epsilon >= {lower(found.epsilon_lower, above=claim.epsilon)}."),
-    )
-
-
-def _probabilities(found: Counterexample, most: float) -> tuple[str, ...]:
-    other = "neighbour" if found.likelier == "data" else "data"
-    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 else ""
-    allowed, seen = apart(most, found.likely.lower)
-    return (
-        f"With at most {upper(found.unlikely.upper)} on {other}, the claim allows at most "
-        f"{allowed} on {found.likelier}.",
-        f"Seen: at least {seen}, so this event alone shows "
-        + _glued(f"epsilon >= {lower(found.epsilon_lower)}{at_delta}."),
-    )
+    return [line for each in wording.against(claim, found) for line in _sentence(each)]
 
 
 def _searched(audit: Audit) -> list[str]:
     if audit.tester == REPLAY:
         again = "a known counterexample, its event counted again on fresh draws"
         return _row("searched", f"nothing: {again}")
-    tried = _glued(f"{count(audit.pairs_tried, 'pair')} tried")
+    tried = glued(f"{count(audit.pairs_tried, 'pair')} tried")
     searched = _row("searched", f"{audit.neighbours}; {tried}" if audit.neighbours else tried)
     bets = audit.tester == "BettingTester"
     return searched if bets else [*searched, *_row("tester", audit.tester)]
@@ -324,7 +222,7 @@ def _kept(audit: Audit, file: str | None) -> list[str]:
         return []
     if audit.tester != REPLAY:
         return _row("kept", f"{file} and tried first in the next run")
-    known = _glued("known = dpaudit.load(file).counterexample")
+    known = glued("known = dpaudit.load(file).counterexample")
     return _row("kept", f"{file} from an earlier run: {known}. Delete the file to forget it.")
 
 
@@ -332,7 +230,7 @@ def _pin(pair: Pair | None) -> list[str]:
     """How a pair is kept in the code."""
     if pair is None:
         return []
-    pinned = _glued(f"@dpaudit.example({shown(pair.data)}, {shown(pair.neighbour)})")
+    pinned = glued(f"@dpaudit.example({shown(pair.data)}, {shown(pair.neighbour)})")
     if len(pinned) > WIDTH - len(INDENT) - LABEL:
         pinned = "@dpaudit.example(data, neighbour), with the two datasets above,"
     return _row("pin", f"{pinned} on the test tries this pair first, every time")
@@ -347,10 +245,6 @@ def _warnings(audit: Audit) -> list[str]:
 
 
 # --- lines ----------------------------------------------------------------------------------------
-
-
-def _glued(text: str) -> str:
-    return text.replace(" ", GLUE)
 
 
 def _sentence(text: str) -> list[str]:

@@ -1,0 +1,133 @@
+"""The outputs of both sides, back to back, with the event shaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpaudit.evidence import Audit, Outline
+from dpaudit.report.extra import needed
+from dpaudit.report.figures.canvas import (
+    DATA,
+    DATA_PALE,
+    MUTED,
+    NEIGHBOUR,
+    NEIGHBOUR_PALE,
+    RULE,
+    label,
+    legend,
+    panels,
+)
+from dpaudit.report.showing import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLE = "Outputs of both sides"
+CAPTION = (
+    "Shares of the draws: on data upwards, on neighbour downwards. Dark bars are draws in the "
+    "event. The outermost bars of a histogram hold all draws beyond."
+)
+CAPTION_WITHOUT_EVENT = (
+    "Shares of the draws: on data upwards, on neighbour downwards. The outermost bars of a "
+    "histogram hold all draws beyond."
+)
+NOT_KEPT = "No outputs were kept with this audit."
+_LABEL = 14  # characters of a value under its bar
+_ROOM = 46  # characters for labels that stand side by side; longer ones are turned
+
+
+def outlines(audit: Audit) -> tuple[Outline, ...]:
+    """What is kept of the outputs: of the counterexample, or else of the strongest pair."""
+    found = audit.counterexample
+    return audit.outputs if found is None else found.outputs
+
+
+def draw(audit: Audit) -> Figure:
+    """One panel for each place that was outlined; ValueError if no outputs were kept."""
+    kept = outlines(audit)
+    if not kept:
+        raise ValueError(f"{NOT_KEPT} Audit again: dpaudit.audit(...) keeps them.")
+    figure, drawn = panels(len(kept), height=3.1 if len(kept) == 1 else 2.4 * len(kept))
+    for panel, outline in zip(drawn, kept, strict=True):
+        _draw_one(panel, outline)
+    low, high = drawn[0].get_ylim()
+    drawn[0].set_ylim(low, 1.35 * high)  # room for the legend
+    legend(drawn[0], loc="upper left", ncols=2, borderaxespad=0.2)
+    return figure
+
+
+def alt(audit: Audit) -> str:
+    """The figure in words."""
+    places = " and ".join(one_line(outline.place, 40) for outline in outlines(audit))
+    text = f"Bars of {places}: draws on data above the line, on neighbour below."
+    found = audit.counterexample
+    if found is None:
+        return text
+    return (
+        f"{text} The event, {found.event}, holds {found.data.rate:.1%} of the draws on data and "
+        f"{found.neighbour.rate:.1%} of those on neighbour."
+    )
+
+
+def _draw_one(panel: Axes, outline: Outline) -> None:
+    """Both sides of one place, back to back."""
+    edges, order = _laid_out(outline)
+    hit = any(outline.data_hits) or any(outline.neighbour_hits)
+    sides = (
+        (1.0, outline.data, outline.data_hits, DATA, DATA_PALE, "data"),
+        (-1.0, outline.neighbour, outline.neighbour_hits, NEIGHBOUR, NEIGHBOUR_PALE, "neighbour"),
+    )
+    for sign, counts, hits, dark, pale, name in sides:
+        whole, part = (sign * _heights(row, sum(counts), order) for row in (counts, hits))
+        said = f"on {name}, in the event" if hit else f"on {name}"
+        panel.stairs(whole, edges, fill=True, color=pale, label=None if hit else said)
+        if hit:
+            panel.stairs(part, edges, fill=True, color=dark, label=said)
+        panel.stairs(whole, edges, color=dark, linewidth=0.7)
+    panel.axhline(0.0, color=MUTED, linewidth=0.8)
+    panel.grid(axis="y", color=RULE, linewidth=0.6)
+    _label_axes(panel, outline)
+
+
+def _laid_out(outline: Outline) -> tuple[list[float], list[int]]:
+    """Where bars begin and end, and which count each holds; -1 for a gap.
+
+    Bar `k` stands around `k`: bins touch each other, values stand apart.
+    """
+    edges, order = [-0.5], list(range(outline.bins))
+    edges += [place + 0.5 for place in range(outline.bins)]
+    for place in range(outline.bins, len(outline.data)):
+        edges += [place - 0.36, place + 0.36]
+        order += [-1, place]
+    return edges, order
+
+
+def _heights(counts: tuple[int, ...], total: int, order: list[int]) -> np.ndarray:
+    shares = np.array([*counts, 0]) / max(total, 1)
+    return np.asarray(shares[order])
+
+
+def _label_axes(panel: Axes, outline: Outline) -> None:
+    """Numbers under the bins, texts under the values, shares without a sign on the left."""
+    ticker = needed("matplotlib.ticker")
+    ticks, texts = [], []
+    inner = np.array(outline.edges[1:-1])
+    if len(inner) > 1:
+        for number in ticker.MaxNLocator(5).tick_values(inner[0], inner[-1]):
+            if inner[0] <= number <= inner[-1]:
+                ticks.append(float(np.interp(number, inner, np.arange(len(inner)) + 0.5)))
+                texts.append(f"{number:g}")
+    ticks += [float(place) for place in range(outline.bins, len(outline.data))]
+    texts += [label(value, _LABEL) for value in outline.values]
+    turned = sum(map(len, outline.values)) + 2 * len(outline.values) > _ROOM
+    panel.set_xticks(ticks, texts, rotation=45 if turned else 0, ha="right" if turned else "center")
+    panel.set_xlabel(label(outline.place, 48))
+    panel.set_ylabel("share of draws")
+    panel.yaxis.set_major_locator(ticker.MaxNLocator(6))
+    panel.yaxis.set_major_formatter(ticker.FuncFormatter(lambda share, _: f"{abs(share):.3g}"))
+    low, high = panel.get_ylim()
+    reach = max(abs(low), abs(high))
+    panel.set_ylim(-reach, reach)

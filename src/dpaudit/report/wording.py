@@ -1,0 +1,150 @@
+"""The sentences about a verdict, each said once: pages of text and of HTML are laid out from them.
+
+Spaces at which no line may be broken are `GLUE`.
+"""
+
+from __future__ import annotations
+
+from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
+from dpaudit.evidence import Audit, Counterexample, Tally, Verdict
+from dpaudit.report.showing import apart, count, lower, one_line, power, upper
+from dpaudit.stats.profiles import most_likely
+
+GLUE = "\xa0"
+NAME = 40  # columns of a mechanism's name
+
+INTERRUPTED = "Interrupted: this is what was found until then."
+NO_EVENT = "All draws together refute the claim; no single event was certified."
+CAUTION = (
+    "This is not a proof of privacy: a pair that was not tried, or a smaller excess, may still "
+    "break the claim."
+)
+
+
+def glued(text: str) -> str:
+    """The text on one line, whatever the width.
+
+    >>> glued("a b") == "a b", len(glued("a b"))
+    (False, 3)
+    """
+    return text.replace(" ", GLUE)
+
+
+def finding(audit: Audit) -> str:
+    """What was found of which claim, without the verdict's word."""
+    name, claim = one_line(audit.mechanism, NAME), glued(one_line(str(audit.claim), NAME))
+    if audit.verdict is Verdict.REFUTED:
+        return f"{name} {broken(audit, claim)}"
+    so_far = " so far" if audit.verdict is Verdict.UNDECIDED else ""
+    found = f": {certified(audit) or 'nothing'} certified{so_far}" if audit.symbol else ""
+    return f"{name}, claimed {claim}{found}"
+
+
+def broken(audit: Audit, name: str) -> str:
+    """What a refuted claim's parameter must be: more than was claimed, whatever was certified."""
+    claim, bound = audit.claim, audit.lower_bound
+    if not isinstance(claim, Scalable):
+        return f"does not keep {name}"
+    if bound is None or bound <= claim.strength:
+        shown = f"{claim.symbol} > {claim.strength:.12g}"
+    else:
+        shown = f"{claim.symbol} >= {lower(bound, above=claim.strength)}"
+    return f"is not {name}: {glued(shown)}"
+
+
+def certified(audit: Audit) -> str:
+    """The certified bound in the claim's own parameter; nothing if there is none."""
+    if audit.symbol is None or audit.lower_bound is None or audit.lower_bound <= 0.0:
+        return ""
+    return glued(f"{audit.symbol} >= {lower(audit.lower_bound)}")
+
+
+def chance(audit: Audit) -> str:
+    """How likely a false accusation is."""
+    return (
+        "If the claim held, an audit like this would accuse it with probability at most "
+        f"{upper(audit.alpha)}."
+    )
+
+
+def detectable(audit: Audit) -> str:
+    """What would have been refuted; nothing if there is no estimate."""
+    if audit.detectable is None or audit.symbol is None:
+        return ""
+    article = "an" if audit.symbol[0] in "aeiou" else "a"
+    where = "on this pair " if audit.strongest is not None else ""
+    return (
+        f"{article} {audit.symbol} of {upper(audit.detectable)} or more {where}would have been "
+        "refuted (an estimate)"
+    )
+
+
+def e_value(audit: Audit) -> str:
+    """The wealth against the claim, rounded down."""
+    value = audit.evidence.e_value
+    return lower(round(value, 6) if value > 1.0 else value)  # what a logarithm and back lose
+
+
+def leaning(audit: Audit) -> str:
+    """Which way the evidence of an undecided audit leans."""
+    way = "against the claim" if audit.evidence.log_wealth > 0.0 else "neither way"
+    return (
+        f"The evidence leans {way}: e-value {e_value(audit)}, where a refutation "
+        f"needs {upper(1.0 / audit.alpha)}."
+    )
+
+
+def advice(audit: Audit) -> str:
+    """What would decide an undecided audit."""
+    if audit.forecast is None:
+        return "More draws may decide it."
+    return f"About {count(audit.forecast, 'more draw')} would decide it (an estimate)."
+
+
+def event(found: Counterexample) -> str:
+    """The event, and the side on which it is likelier."""
+    return f"{found.event} (likelier on {found.likelier})"
+
+
+def bound(tally: Tally, *, at_least: bool) -> str:
+    """The bound that counts on one side."""
+    return f"at least {lower(tally.lower)}" if at_least else f"at most {upper(tally.upper)}"
+
+
+def shows(found: Counterexample, *, above: float | None = None) -> str:
+    """What an event alone shows; with the digits that tell it from `above`."""
+    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 and above is None else ""
+    least = lower(found.epsilon_lower) if above is None else lower(found.epsilon_lower, above=above)
+    return glued(f"epsilon >= {least}{at_delta}")
+
+
+def against(claim: Claim, found: Counterexample) -> tuple[str, ...]:
+    """What the claim allows for this event, and what was seen."""
+    if isinstance(claim, PureDP | ApproxDP):
+        sentences = _times(claim, found)
+    else:
+        sentences = _probabilities(found, most_likely(claim.delta, found.unlikely.upper))
+    if not found.breaks(claim):
+        sentences += ("It stays within the claim; all draws together do not.",)
+    return sentences
+
+
+def _times(claim: PureDP | ApproxDP, found: Counterexample) -> tuple[str, ...]:
+    slack = claim.delta(claim.epsilon)
+    plus, less = (f" (plus delta = {upper(slack)})", " (less delta)") if slack > 0.0 else ("", "")
+    allowed, seen = apart(power(claim.epsilon), power(found.epsilon_lower))
+    return (
+        f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}.",
+        f"Seen: at least {seen} times{less}, so this event alone shows "
+        f"{shows(found, above=claim.epsilon)}.",
+    )
+
+
+def _probabilities(found: Counterexample, most: float) -> tuple[str, ...]:
+    other = "neighbour" if found.likelier == "data" else "data"
+    allowed, seen = apart(most, found.likely.lower)
+    return (
+        f"With at most {upper(found.unlikely.upper)} on {other}, the claim allows at most "
+        f"{allowed} on {found.likelier}.",
+        f"Seen: at least {seen}, so this event alone shows {shows(found)}.",
+    )
