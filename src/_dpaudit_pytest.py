@@ -48,10 +48,23 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the assertions of a test found: rows of the summary, and what went wrong beside them."""
+    """What the assertions of a test found: rows of the summary, files, what went wrong beside."""
 
     rows: list[tuple[str, ...]] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def taken(self) -> dict[str, list[Any]]:
+        """All of it as plain values, which a report can carry; nothing is left."""
+        parts: dict[str, list[Any]] = {
+            "rows": self.rows,
+            "files": self.files,
+            "problems": self.problems,
+        }
+        moved = {name: [*part] for name, part in parts.items()}
+        for part in parts.values():
+            part.clear()
+        return moved
 
 
 # --- options --------------------------------------------------------------------------------------
@@ -131,6 +144,7 @@ class Run:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._rows: list[tuple[str, tuple[str, ...]]] = []  # with the test, to sort by
+        self._files: list[tuple[str, str]] = []
         self._problems: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
@@ -154,17 +168,25 @@ class Run:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Send what was found along with the report, which xdist carries to its controller."""
         report = yield
-        found = item.stash.get(FOUND, Found())
-        vars(report)["dpaudit"] = {"rows": [*found.rows], "problems": [*found.problems]}
-        found.rows.clear()
-        found.problems.clear()
+        vars(report)["dpaudit"] = item.stash.get(FOUND, Found()).taken()
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Gather what a test found, wherever it ran."""
-        found = getattr(report, "dpaudit", {"rows": [], "problems": []})
+        found = getattr(report, "dpaudit", Found().taken())
         self._rows += [(report.nodeid, tuple(row)) for row in found["rows"]]
+        self._files += [(report.nodeid, file) for file in found["files"]]
         self._problems += found["problems"]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the pages of all audits, once: not in the workers of xdist."""
+        folder = self._settings.report
+        if folder is None or not self._files or hasattr(session.config, "workerinput"):
+            return
+        try:
+            write_pages([file for _, file in sorted(self._files)], folder)
+        except (ImportError, OSError) as error:  # without the extra there is still the JSON
+            self._problems.append(f"no pages were written: {error}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show all audits of the run, one line each, the same whatever ran first."""
@@ -189,7 +211,10 @@ def _turn(settings: Settings, test: str, found: Found) -> Turn:
         found.rows.append(tuple(row_of(audits)))
         if settings.report is not None:
             try:
-                save_report(audits[-1], settings.report / file_name(test))
+                file = settings.report / f"{file_name(test)}.json"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                audits[-1].save(file)
+                found.files.append(str(file))
             except OSError as error:  # a full disk is no reason for a test to fail
                 found.problems.append(f"an audit could not be saved: {error}")
 
@@ -203,7 +228,9 @@ def _turn(settings: Settings, test: str, found: Found) -> Turn:
     )
 
 
-def save_report(audit: Audit, path: Path) -> None:
-    """Write all that the report folder gets of one audit; `path` has no suffix yet."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    audit.save(path.with_suffix(".json"))
+def write_pages(files: Sequence[str], folder: Path) -> None:
+    """Write a page for each saved audit, and an index of them."""
+    from dpaudit.evidence import load
+    from dpaudit.report.html import write_suite
+
+    write_suite([load(file) for file in files], folder)

@@ -121,13 +121,37 @@ def test_the_summary_has_a_line_for_each_audit(project: Project) -> None:
     project.write(test_count=NOISELESS, test_answers=ON_CLAIM)
     result = project.run("-q", "--dpaudit-report=audits")
     result.assert_outcomes(failed=1, passed=1)
-    headings, answers, count, where = lines_between(result, f"{'=' * 35} dpaudit", "=")
+    headings, answers, count, where, *_ = lines_between(result, f"{'=' * 35} dpaudit", "=")
     assert headings.split() == ["mechanism", "claim", "verdict", "certified", "draws", "seconds"]
     assert re.fullmatch(r"RandomizedResponse  1-DP   not refuted  \S.+ +95 +\d+\.\d", answers)
     assert re.fullmatch(
         r"count               1-DP   refuted      epsilon >= 7\.36   120k +\d+\.\d", count
     )
     assert where == f"saved in {project.path / 'audits'}"
+
+
+def test_the_report_folder_has_a_page_for_each_audit_and_an_index(project: Project) -> None:
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    project.write(test_count=NOISELESS, test_answers=ON_CLAIM)
+    project.run_apart("--dpaudit-report=audits").stdout.no_fnmatch_line("warning: *")
+    pages = {file.name: file.read_text(encoding="utf-8") for file in project.path.glob("*/*.html")}
+    assert sorted(pages) == ["001-randomizedresponse.html", "002-count.html", "index.html"]
+    assert "refuted" in pages["002-count.html"]
+    assert all(f'href="{name}"' in pages["index.html"] for name in pages if name[0] == "0")
+
+
+def test_without_the_extra_there_are_no_pages_and_no_failure(project: Project) -> None:
+    project.write(
+        conftest="import sys\nsys.modules['jinja2'] = sys.modules['matplotlib'] = None",
+        test_answers=ON_CLAIM,
+    )
+    result = project.run_apart("--dpaudit-report=audits")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        ["warning: no pages were written: *pip install 'dpaudit[[]report]'.*"]
+    )
+    assert list(project.saved()) == ["test_answers-1"]
 
 
 def test_without_an_audit_there_is_no_summary(project: Project) -> None:
@@ -265,7 +289,7 @@ def test_workers_find_the_same_and_the_controller_shows_it(project: Project) -> 
     (project.path / ".dpaudit" / "kept").rename(project.path / "kept-alone")
     result = project.run_apart("-p", "xdist", "-n2", "--dpaudit-report=audits")
     result.assert_outcomes(failed=1, passed=2)
-    _, answers, count, _ = lines_between(result, f"{'=' * 35} dpaudit", "=")
+    _, answers, count, *_ = lines_between(result, f"{'=' * 35} dpaudit", "=")
     assert answers.startswith("RandomizedResponse  1-DP   not refuted  ")
     assert count.startswith("count               1-DP   refuted      epsilon >= 7.36   120k")
     seeds = {name: audit.rng_seed for name, audit in project.saved().items()}
