@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import secrets
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FOLDER = ".dpaudit"  # in pytest's rootdir
 SETTINGS = pytest.StashKey["Settings"]()
 FOUND = pytest.StashKey["Found"]()
+BEFORE = pytest.StashKey[Callable[[], Turn]]()
 SEED = "dpaudit_seed"
 _DRAWS_ANEW = {"nightly"}  # profiles that would learn nothing from the numbers of the last run
 
@@ -151,16 +152,17 @@ class Run:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Begin a test, or begin it again: its first assertion is the first."""
         item.stash[FOUND] = found = Found()
+        item.stash[BEFORE] = TURNS.get()
         numbers = itertools.count(1)
         TURNS.set(lambda: _turn(self._settings, f"{item.nodeid}#{next(numbers)}", found))
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(self) -> Generator[None, None, None]:
-        """End a test: what is asserted between tests is part of none."""
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, None, None]:
+        """End a test: what follows has the turns from before, as the test may be inside another."""
         try:
             return (yield)
         finally:
-            TURNS.set(Turn)
+            TURNS.set(item.stash[BEFORE])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -28,10 +28,13 @@ settings.load_profile("ci")
 
 @pytest.fixture(scope="session")
 def _loaded() -> None:
-    """Runs of pytest in this process forget what they load: an audit's needs come before them."""
+    """Runs of pytest in this process forget what they load: what they need comes before them."""
     import dpaudit
+    import dpaudit.report.table
     from dpaudit.mechanisms import LaplaceCount
 
+    for name in dpaudit.__all__:
+        getattr(dpaudit, name)
     near = dpaudit.add_or_remove_one(dpaudit.floats(0, 1), max_records=2)
     dpaudit.audit(LaplaceCount(1.0), dpaudit.PureDP(1.0), near, samples=5_000, rng=7)
 

@@ -11,7 +11,7 @@ from projects import BROKEN, NOISELESS, ON_CLAIM, Project, lines_between
 import _dpaudit_pytest
 import dpaudit
 from dpaudit.auditing.budget import DEFAULT_SAMPLES
-from dpaudit.suite import EFFORTS, USUAL, next_turn
+from dpaudit.suite import EFFORTS, TURNS, USUAL, Turn, next_turn
 
 # What an assertion is given, without an audit.
 TURN = """
@@ -194,6 +194,17 @@ def test_what_an_assertion_says_wins_over_the_profile(project: Project) -> None:
     answers, other = project.saved()["test_answers-1"], project.saved()["test_other-1"]
     assert (answers.alpha, answers.samples) == (EFFORTS["nightly"].alpha, 95)
     assert (other.alpha, other.samples, other.rng_seed) == (0.001, 190, 11)
+
+
+def test_a_run_inside_a_test_leaves_the_turns_of_that_test(project: Project) -> None:
+    project.write(test_turn=TURN)
+    mine = Turn(test="the test around it")
+    token = TURNS.set(lambda: mine)
+    try:
+        project.run().assert_outcomes(passed=1)
+        assert next_turn() is mine
+    finally:
+        TURNS.reset(token)
 
 
 def test_outside_of_pytest_nothing_changes() -> None:
