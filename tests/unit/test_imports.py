@@ -29,6 +29,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "plain",
             "returned",
             "stats",
+            "suite",
         }
     ),
     frozenset({"bets", "deck", "health", "loading", "mechanism", "neighbours", "witness"}),

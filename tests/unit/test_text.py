@@ -123,7 +123,7 @@ def test_the_message_of_a_failed_test_in_full() -> None:
     """The verdict in other words, what an audit says after it, and what to do."""
     _, shown = render(REFUTED).split("\n\n", 1)
     assert failure(REFUTED).split("\n") == [
-        "clipped_sum is not 1-DP: epsilon is at least 1.8",
+        "clipped_sum is not 1-DP: epsilon >= 1.8",
         "",
         *shown.split("\n"),
         "",
@@ -145,7 +145,7 @@ def test_the_message_of_a_failed_test_without_an_event_or_with_long_data() -> No
     assert "@dpaudit.example(data, neighbour), with the two datasets" in text
     assert max(map(len, text.splitlines())) <= 72
     within = failure(dataclasses.replace(REFUTED, lower_bound=None))
-    assert within.startswith("clipped_sum is not 1-DP: epsilon is more than 1\n")
+    assert within.startswith("clipped_sum is not 1-DP: epsilon > 1\n")
 
 
 def test_a_not_refuted_audit_in_full() -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dpaudit.asserting.example import pinned_pairs
+from dpaudit.asserting.kept import Kept, kept_for, remember
 from dpaudit.asserting.violation import PrivacyViolation
 from dpaudit.auditing import audit
+from dpaudit.auditing.arguments import check_arguments, entropy_of
+from dpaudit.auditing.replay import audit_by_replay
 from dpaudit.claims import Claim
-from dpaudit.evidence import Audit
-from dpaudit.mechanism import Mechanism
+from dpaudit.evidence import Audit, Counterexample
+from dpaudit.mechanism import Mechanism, as_mechanism
 from dpaudit.neighbours import pairs
-
-DEFAULT_ALPHA = 1e-6
+from dpaudit.pair import Pair
+from dpaudit.suite import next_turn
 
 
 def assert_private(
@@ -21,14 +27,18 @@ def assert_private(
     claim: Claim,
     neighbours: Any,
     *,
-    alpha: float = DEFAULT_ALPHA,
+    alpha: float | None = None,
+    samples: int | None = None,
+    rng: np.random.Generator | int | None = None,
     **options: Any,
 ) -> Audit:
     """Audit a mechanism, and raise `PrivacyViolation` if its claim is refuted.
 
-    The arguments are those of `dpaudit.audit`. Pairs pinned with `@dpaudit.example` are tried
-    first, with half of alpha: a mechanism that keeps its claim fails with probability at most
-    `alpha`, over all pairs. What comes back is the audit, which may be undecided: it says so.
+    The arguments are those of `dpaudit.audit`; where alpha (1e-6), samples (300 000) or rng are
+    left out, a pytest run may set them (`--dpaudit-profile`, `--dpaudit-seed`). A counterexample
+    kept from an earlier run is tried first, then pairs pinned with `@dpaudit.example`, each with
+    its share of alpha: a mechanism that keeps its claim fails with probability at most `alpha`,
+    over all of it. What comes back is the audit, which may be undecided: it says so.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
@@ -38,7 +48,7 @@ def assert_private(
     ...     dpaudit.assert_private(clipped_sum, dpaudit.PureDP(1.0), replaced, rng=7)
     ... except dpaudit.PrivacyViolation as violation:
     ...     print(str(violation).splitlines()[0])
-    clipped_sum is not 1-DP: epsilon is at least 1...
+    clipped_sum is not 1-DP: epsilon >= 1...
     >>> audit = dpaudit.assert_private(
     ...     clipped_sum, dpaudit.PureDP(2.0), replaced, samples=50_000, rng=7
     ... )
@@ -46,15 +56,65 @@ def assert_private(
     False
     """
     __tracebackhide__ = True  # pytest shows the line of the test
-    pinned = pinned_pairs(mechanism)
-    if pinned:
-        alpha = alpha / 2
-        _check(audit(mechanism, claim, pairs(list(pinned)), alpha=alpha, **options))
-    return _check(audit(mechanism, claim, neighbours, alpha=alpha, **options))
+    turn, pinned = next_turn(), pinned_pairs(mechanism)
+    alpha = turn.effort.alpha if alpha is None else alpha
+    check_arguments(claim, alpha, options.get("tester"))
+    subject = as_mechanism(mechanism)
+    kept = kept_for(turn, subject.name, claim, neighbours, pinned)
+    known = None if kept is None else kept.read()
+    attempt = Attempt(
+        mechanism=subject,
+        claim=claim,
+        neighbours=neighbours,
+        alpha=alpha / (1 + (known is not None) + (len(pinned) > 0)),
+        entropy=entropy_of(turn.seed if rng is None else rng),
+        options={"samples": turn.effort.samples if samples is None else samples, **options},
+    )
+    made = attempt.until_decided(known, pinned)
+    turn.note(made)
+    return _concluded(made[-1], kept)
 
 
-def _check(found: Audit) -> Audit:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """All that one assertion tries, each with the same share of alpha."""
+
+    mechanism: Mechanism
+    claim: Claim
+    neighbours: Any
+    alpha: float
+    entropy: int
+    options: dict[str, Any]
+
+    def until_decided(self, known: Counterexample | None, pinned: tuple[Pair, ...]) -> list[Audit]:
+        """The audits up to the first that refutes, or was interrupted, or is the last."""
+        made: list[Audit] = []
+        for found in self._audits(known, pinned):
+            made.append(found)
+            if found.refuted or found.interrupted:
+                break
+        return made
+
+    def _audits(self, known: Counterexample | None, pinned: tuple[Pair, ...]) -> Iterator[Audit]:
+        if known is not None:
+            yield audit_by_replay(
+                known, self.mechanism, self.claim, alpha=self.alpha, rng=self.entropy
+            )
+        if pinned:
+            yield self._audit(pairs(pinned))
+        yield self._audit(self.neighbours)
+
+    def _audit(self, neighbours: Any) -> Audit:
+        chosen = {"alpha": self.alpha, "rng": self.entropy, **self.options}
+        return audit(self.mechanism, self.claim, neighbours, **chosen)
+
+
+def _concluded(found: Audit, kept: Kept | None) -> Audit:
+    """Keep what was found, then let the test fail, end or go on."""
     __tracebackhide__ = True
+    file = None if kept is None else remember(kept, found)
+    if found.interrupted:
+        raise KeyboardInterrupt  # the audit took the first one, and an assertion is not finished
     if found.refuted:
-        raise PrivacyViolation(found)
+        raise PrivacyViolation(found, kept=file)
     return found

@@ -9,14 +9,16 @@ from dpaudit.report.text import failure
 class PrivacyViolation(AssertionError):
     """A mechanism does not keep its claim; the message says how that was shown.
 
-    `audit` is the whole audit.
+    `audit` is the whole audit, `kept` the file that keeps its counterexample for the next test
+    run, if there is one.
     """
 
     __module__ = "dpaudit"  # as users know it
 
-    def __init__(self, audit: Audit) -> None:
-        super().__init__(failure(audit))
+    def __init__(self, audit: Audit, kept: str | None = None) -> None:
+        super().__init__(failure(audit, kept=kept))
         self.audit = audit
+        self.kept = kept
 
-    def __reduce__(self) -> tuple[type[PrivacyViolation], tuple[Audit]]:
-        return type(self), (self.audit,)  # it may come from another process
+    def __reduce__(self) -> tuple[type[PrivacyViolation], tuple[Audit, str | None]]:
+        return type(self), (self.audit, self.kept)  # it may come from another process

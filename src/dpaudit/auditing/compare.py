@@ -128,7 +128,8 @@ def _test(
     """One trial with all of alpha."""
     sizes = len(first), len(second)
     judge.refuse_if_powerless(*sizes, alpha=alpha)
-    budget, ledger = Budget(sum(sizes), None), Ledger(judge.claim, alpha, tester=judge.tester)
+    budget = Budget(sum(sizes), None)
+    ledger = Ledger(judge.claim, alpha, tester=type(judge.tester).__name__)
     seeds = _seed(entropy, 4, 1, 0), _seed(entropy, 4, 1, 1)
     outcome = judge.both(first, second, alpha=alpha, seeds=seeds)
     budget.spent = sum(sizes)

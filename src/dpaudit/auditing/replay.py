@@ -15,14 +15,16 @@ import numpy as np
 from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.certify import MOST, counted, fresh_draws, tally
+from dpaudit.auditing.trials import Ledger
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.deck import SIDES
 from dpaudit.events import Rule
-from dpaudit.evidence import Counterexample, Tally
+from dpaudit.evidence import REPLAY, Audit, Counterexample, Tally
 from dpaudit.mechanism import Mechanism, as_mechanism
 from dpaudit.plain import is_whole
 from dpaudit.returned import short
 from dpaudit.stats.binomial import epsilon_from_event
+from dpaudit.testers.trials import Outcome
 
 
 class CannotReplay(ValueError):
@@ -98,6 +100,35 @@ def _rule(found: Counterexample) -> Rule:
             "Audit its pair again: dpaudit.audit(mechanism, claim, dpaudit.pairs([found.pair]))."
         )
     return found.rule
+
+
+def audit_by_replay(
+    found: Counterexample,
+    mechanism: Mechanism,
+    claim: Claim,
+    *,
+    alpha: float,
+    rng: np.random.Generator | int | None,
+) -> Audit:
+    """A replay as an audit: refuted if the event still breaks the claim, with all of alpha."""
+    entropy, budget = entropy_of(rng), Budget(MOST, None)
+    again = replay(found, mechanism, claim, alpha=alpha, rng=entropy)
+    budget.spent = again.data.draws + again.neighbour.draws
+    broken = again.breaks(claim)
+    shown = again.epsilon_lower if broken and isinstance(claim, PureDP | ApproxDP) else None
+    outcome = Outcome(refuted=broken, strength_lower=shown, score=again.epsilon_lower)
+    ledger = Ledger(claim, float(alpha), tester=REPLAY)
+    ledger.enter(found.pair, outcome, share=1.0, draws=budget.spent, samples=budget.spent)
+    return ledger.audit(
+        mechanism=mechanism.name,
+        target=mechanism.target,
+        neighbours="1 known counterexample",
+        counterexample=again if broken else None,
+        budget=budget,
+        entropy=entropy,
+        notes=(),
+        interrupted=False,
+    )
 
 
 def needed(found: Counterexample, claim: Claim, alpha: float) -> int:

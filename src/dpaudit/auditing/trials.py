@@ -59,10 +59,10 @@ _HISTORY = 2_000
 class Ledger:
     """What was found on which pair, and the wealth against the claim."""
 
-    def __init__(self, claim: Claim, alpha: float, *, tester: object) -> None:
+    def __init__(self, claim: Claim, alpha: float, *, tester: str) -> None:
         self.claim = claim
         self.alpha = alpha
-        self._tester = type(tester).__name__
+        self._tester = tester
         self.refuted = False
         self.lower_bound = 0.0 if isinstance(claim, Scalable) else None
         self.records: list[PairRecord] = []
@@ -156,7 +156,7 @@ class TrialRun:
         entropy: int,
         progress: Callable[[Progress], None] | None,
     ) -> None:
-        self.ledger = Ledger(claim, alpha, tester=trials.tester)
+        self.ledger = Ledger(claim, alpha, tester=type(trials.tester).__name__)
         self.notes: list[str] = []
         self._mechanism = mechanism
         self._finder = finder

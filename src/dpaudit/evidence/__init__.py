@@ -8,6 +8,7 @@ from dpaudit.evidence.outline import Outline
 from dpaudit.evidence.saving import audit_from_json, load
 from dpaudit.evidence.software import software_in_use
 from dpaudit.evidence.values import (
+    REPLAY,
     Audit,
     Counterexample,
     Evidence,
@@ -20,6 +21,7 @@ from dpaudit.evidence.values import (
 from dpaudit.plain import InvalidAuditFile, Unsaved
 
 __all__ = [
+    "REPLAY",
     "Audit",
     "Counterexample",
     "Evidence",

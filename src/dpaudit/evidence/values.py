@@ -20,6 +20,8 @@ from dpaudit.stats.profiles import most_likely
 if TYPE_CHECKING:
     from dpaudit.report.plots import Plots
 
+REPLAY = "Replay"  # the tester of an audit that counts a known counterexample again
+
 
 class Verdict(Enum):
     """What an audit says of a claim. There is no word for "it holds": no audit can show that."""

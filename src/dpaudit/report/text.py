@@ -10,13 +10,7 @@ import textwrap
 from collections.abc import Iterator
 
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.evidence import (
-    Audit,
-    Counterexample,
-    PairRecord,
-    Replayed,
-    Verdict,
-)
+from dpaudit.evidence import REPLAY, Audit, Counterexample, PairRecord, Replayed, Verdict
 from dpaudit.pair import Pair, shown
 from dpaudit.report import wording
 from dpaudit.report.showing import (
@@ -29,6 +23,7 @@ from dpaudit.report.showing import (
 from dpaudit.report.wording import GLUE, NAME, broken, glued
 
 WIDTH = 72  # beside the margin of a failed test this still fits into 80 columns
+FIRST = 46  # of a failed test's first line, which pytest begins with the name of the error
 INDENT = "  "
 LABEL = 12  # columns of the labels on the left
 MOST_WARNINGS = 3
@@ -59,16 +54,17 @@ def render(audit: Audit) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def failure(audit: Audit) -> str:
-    """A refuted audit as the message of a failed test: the verdict first, then what shows it."""
-    name, claim = one_line(audit.mechanism, NAME), glued(one_line(str(audit.claim), NAME))
-    words = {"at_least": "is at least", "above": "is more than"}
-    first = f"{name} {broken(audit.claim, audit.lower_bound, claim, **words)}"
+def failure(audit: Audit, *, kept: str | None = None) -> str:
+    """A refuted audit as the message of a failed test: the verdict first, then what shows it.
+
+    `kept` names the file that keeps its counterexample for the next test run, if there is one.
+    """
     shown_by = (audit.simplest, audit.counterexample, audit.strongest)
     pinned = next((found.pair for found in shown_by if found is not None), None)
-    blocks = [_wrapped(first, first="", rest=INDENT), *_refuted(audit)]
+    first = _wrapped(wording.finding(audit), first="", rest=INDENT, width=FIRST)
+    blocks = [first, *_refuted(audit)]
     blocks.append([*_searched(audit), *_cost(audit)])
-    blocks.append(_again(audit, pinned))
+    blocks.append([*_again(audit), *_pin(pinned), *_kept(audit, kept)])
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -207,6 +203,9 @@ def _against(claim: Claim, found: Counterexample) -> list[str]:
 
 
 def _searched(audit: Audit) -> list[str]:
+    if audit.tester == REPLAY:
+        again = "a known counterexample, its event counted again on fresh draws"
+        return _row("searched", f"nothing: {again}")
     tried = glued(f"{count(audit.pairs_tried, 'pair')} tried")
     searched = _row("searched", f"{audit.neighbours}; {tried}" if audit.neighbours else tried)
     bets = audit.tester == "BettingTester"
@@ -220,15 +219,32 @@ def _cost(audit: Audit) -> Iterator[str]:
     yield from _row("seed", f"{audit.rng_seed}{again}")
 
 
-def _again(audit: Audit, pair: Pair | None) -> list[str]:
-    """How the same audit is made again, and how its pair is kept in the code."""
-    lines = _row("replay", f"rng={audit.rng_seed} makes the same audit again")
+def _again(audit: Audit) -> list[str]:
+    """How the same draws are made again."""
+    if audit.tester != REPLAY:
+        return _row("replay", f"rng={audit.rng_seed} makes the same audit again")
+    call = f"dpaudit.replay(known, mechanism, claim, alpha={audit.alpha!r}, rng={audit.rng_seed})"
+    return _row("replay", f"{call} makes the same draws again")
+
+
+def _kept(audit: Audit, file: str | None) -> list[str]:
+    """Where the counterexample is kept for the next test run."""
+    if file is None:
+        return []
+    if audit.tester != REPLAY:
+        return _row("kept", f"{file} and tried first in the next run")
+    known = glued("known = dpaudit.load(file).counterexample")
+    return _row("kept", f"{file} from an earlier run: {known}. Delete the file to forget it.")
+
+
+def _pin(pair: Pair | None) -> list[str]:
+    """How a pair is kept in the code."""
     if pair is None:
-        return lines
+        return []
     pinned = glued(f"@dpaudit.example({shown(pair.data)}, {shown(pair.neighbour)})")
     if len(pinned) > WIDTH - len(INDENT) - LABEL:
         pinned = "@dpaudit.example(data, neighbour), with the two datasets above,"
-    return [*lines, *_row("pin", f"{pinned} on the test tries this pair first, every time")]
+    return _row("pin", f"{pinned} on the test tries this pair first, every time")
 
 
 def _warnings(audit: Audit) -> list[str]:
@@ -255,10 +271,10 @@ def _row(label: str, text: str, *, most: int = 4) -> list[str]:
     return _wrapped(text, first=f"{INDENT}{label:<{LABEL}}", rest=margin, most=most)
 
 
-def _wrapped(text: str, *, first: str, rest: str, most: int = 4) -> list[str]:
+def _wrapped(text: str, *, first: str, rest: str, most: int = 4, width: int = WIDTH) -> list[str]:
     lines = textwrap.wrap(
         text,
-        WIDTH,
+        width,
         initial_indent=first,
         subsequent_indent=rest,
         max_lines=most,

@@ -40,16 +40,14 @@ def finding(audit: Audit) -> str:
     return f"{name}, claimed {claim}{found}"
 
 
-def broken(
-    claim: Claim, bound: float | None, name: str, *, at_least: str = ">=", above: str = ">"
-) -> str:
+def broken(claim: Claim, bound: float | None, name: str) -> str:
     """What a refuted claim's parameter must be: more than was claimed, whatever was certified."""
     if not isinstance(claim, Scalable):
         return f"does not keep {name}"
     if bound is None or bound <= claim.strength:
-        shown = f"{claim.symbol} {above} {claim.strength:.12g}"
+        shown = f"{claim.symbol} > {claim.strength:.12g}"
     else:
-        shown = f"{claim.symbol} {at_least} {lower(bound, above=claim.strength)}"
+        shown = f"{claim.symbol} >= {lower(bound, above=claim.strength)}"
     return f"is not {name}: {glued(shown)}"
 
 

@@ -1,0 +1,238 @@
+"""The pytest plugin: one effort and one seed for all assertions of a run, and what they found.
+
+It stands beside the package, because pytest loads it at the start of every run, whatever is
+tested: it loads neither numpy nor scipy nor scikit-learn before an assertion does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import secrets
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dpaudit.suite import EFFORTS, TURNS, USUAL, Effort, Turn, file_name, seed_of
+
+if TYPE_CHECKING:
+    from dpaudit.evidence import Audit
+
+FOLDER = ".dpaudit"  # in pytest's rootdir
+SETTINGS = pytest.StashKey["Settings"]()
+FOUND = pytest.StashKey["Found"]()
+BEFORE = pytest.StashKey[Callable[[], Turn]]()
+SEED = "dpaudit_seed"
+_DRAWS_ANEW = {"nightly"}  # profiles that would learn nothing from the numbers of the last run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What all assertions of a run share."""
+
+    profile: str
+    seed: int
+    kept: Path
+    report: Path | None
+
+    @property
+    def effort(self) -> Effort:
+        return EFFORTS[self.profile]
+
+    def __str__(self) -> str:
+        effort = f"{self.effort.samples:,} draws, alpha {self.effort.alpha:g}"
+        return f"{self.profile} ({effort}), --dpaudit-seed={self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the assertions of a test found: rows of the summary, files, what went wrong beside."""
+
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def taken(self) -> dict[str, list[Any]]:
+        """All of it as plain values, which a report can carry; nothing is left."""
+        parts: dict[str, list[Any]] = {
+            "rows": self.rows,
+            "files": self.files,
+            "problems": self.problems,
+        }
+        moved = {name: [*part] for name, part in parts.items()}
+        for part in parts.values():
+            part.clear()
+        return moved
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options and the setting."""
+    group = parser.getgroup("dpaudit", "audits of differential privacy (dpaudit.assert_private)")
+    group.addoption(
+        "--dpaudit-profile",
+        choices=tuple(EFFORTS),
+        help="effort of each assertion that does not say otherwise (default: dpaudit_profile "
+        f"of the ini file, or {USUAL})",
+    )
+    group.addoption(
+        "--dpaudit-seed",
+        type=_seed,
+        metavar="N",
+        help="the seed from which, with its name, every test gets its own (default: 0; a new one "
+        "each run in the profile nightly)",
+    )
+    group.addoption(
+        "--dpaudit-report", metavar="DIR", help="save every audit of the run in this folder"
+    )
+    parser.addini("dpaudit_profile", f"one of {', '.join(EFFORTS)}", default=USUAL)
+
+
+def _seed(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 0, got {text!r}")
+    return number
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle what the run is to do, before anything is collected."""
+    profile = config.getoption("dpaudit_profile") or config.getini("dpaudit_profile")
+    if profile not in EFFORTS:
+        known = ", ".join(EFFORTS)
+        raise pytest.UsageError(f"dpaudit_profile must be one of {known}, got {profile!r}.")
+    seed = config.getoption("dpaudit_seed")
+    if seed is None:
+        given = getattr(config, "workerinput", {})  # to a worker of xdist, by its controller
+        drawn = secrets.randbits(32) if profile in _DRAWS_ANEW else 0
+        seed = given.get(SEED, drawn)
+    folder = config.getoption("dpaudit_report")
+    settings = Settings(
+        profile=profile,
+        seed=seed,
+        kept=config.rootpath / FOLDER,
+        report=None if folder is None else config.invocation_params.dir / folder,
+    )
+    config.stash[SETTINGS] = settings
+    config.pluginmanager.register(Run(settings), "dpaudit-run")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a worker of xdist the seed of the run: they share it, even where it is new each run."""
+    node.workerinput[SEED] = node.config.stash[SETTINGS].seed
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """The settings, in the words that repeat the run."""
+    return f"dpaudit: {config.stash[SETTINGS]}"
+
+
+# --- the run --------------------------------------------------------------------------------------
+
+
+class Run:
+    """Gives every assertion its turn, and gathers what they found: from the workers too."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._rows: list[tuple[str, tuple[str, ...]]] = []  # with the test, to sort by
+        self._files: list[tuple[str, str]] = []
+        self._problems: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Begin a test, or begin it again: its first assertion is the first."""
+        item.stash[FOUND] = found = Found()
+        item.stash[BEFORE] = TURNS.get()
+        numbers = itertools.count(1)
+        TURNS.set(lambda: _turn(self._settings, f"{item.nodeid}#{next(numbers)}", found))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, None, None]:
+        """End a test: what follows has the turns from before, as the test may be inside another."""
+        try:
+            return (yield)
+        finally:
+            TURNS.set(item.stash[BEFORE])
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Send what was found along with the report, which xdist carries to its controller."""
+        report = yield
+        vars(report)["dpaudit"] = item.stash.get(FOUND, Found()).taken()
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather what a test found, wherever it ran."""
+        found = getattr(report, "dpaudit", Found().taken())
+        self._rows += [(report.nodeid, tuple(row)) for row in found["rows"]]
+        self._files += [(report.nodeid, file) for file in found["files"]]
+        self._problems += found["problems"]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the pages of all audits, once: not in the workers of xdist."""
+        folder = self._settings.report
+        if folder is None or not self._files or hasattr(session.config, "workerinput"):
+            return
+        try:
+            write_pages([file for _, file in sorted(self._files)], folder)
+        except (ImportError, OSError) as error:  # without the extra there is still the JSON
+            self._problems.append(f"no pages were written: {error}")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show all audits of the run, one line each, the same whatever ran first."""
+        if not self._rows:
+            return
+        from dpaudit.report.table import Row, table
+
+        terminalreporter.section("dpaudit")
+        ordered = sorted(self._rows, key=lambda entry: entry[0])
+        for line in table([Row(*row) for _, row in ordered]):
+            terminalreporter.write_line(line)
+        if self._settings.report is not None:
+            terminalreporter.write_line(f"saved in {self._settings.report}")
+        for problem in sorted(self._problems):
+            terminalreporter.write_line(f"warning: {problem}")
+
+
+def _turn(settings: Settings, test: str, found: Found) -> Turn:
+    def note(audits: Sequence[Audit]) -> None:
+        from dpaudit.report.table import row_of
+
+        found.rows.append(tuple(row_of(audits)))
+        if settings.report is not None:
+            try:
+                file = settings.report / f"{file_name(test)}.json"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                audits[-1].save(file)
+                found.files.append(str(file))
+            except OSError as error:  # a full disk is no reason for a test to fail
+                found.problems.append(f"an audit could not be saved: {error}")
+
+    return Turn(
+        effort=settings.effort,
+        test=test,
+        seed=seed_of(settings.seed, test),
+        folder=settings.kept,
+        note=note,
+        warn=found.problems.append,
+    )
+
+
+def write_pages(files: Sequence[str], folder: Path) -> None:
+    """Write a page for each saved audit, and an index of them."""
+    from dpaudit.evidence import load
+    from dpaudit.report.html import write_suite
+
+    write_suite([load(file) for file in files], folder)
