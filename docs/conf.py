@@ -17,7 +17,7 @@ author = "The dpaudit developers"
 copyright = author
 release = dpaudit.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "mathml"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "mathml", "zoo"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 suppress_warnings = ["myst.strikethrough"]
