@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser format benchmarks experiments experiments-quick test-lowest clean
+.PHONY: help demo test test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,13 @@ format: $(VENV)/.dev ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
+docs: $(VENV)/.docs ## build the site of the documentation into build/docs
+	@$(BIN)/sphinx-build -W --keep-going -q -b html -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
+
+docs-outputs: $(VENV)/.core ## run the code of the pages and write down what it prints
+	@$(PYTEST_ENV) $(BIN)/python tests/support/pages.py
+
 benchmarks: $(VENV)/.core ## measure efficiency, validity, search and speed (hours)
 	@$(BIN)/python benchmarks/efficiency.py
 	@$(BIN)/python benchmarks/validity.py
@@ -60,7 +67,7 @@ test-lowest: $(LOWEST)/.installed ## the tests, on the oldest dependencies we pr
 	@$(PYTEST_ENV) $(LOWEST)/bin/python -m pytest --quiet -n $(WORKERS)
 
 clean: ## remove virtual environments, caches and build outputs
-	rm -rf $(VENV) $(LOWEST) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(TYPED) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # bin/pip comes last in the making of an environment: where it stands, the environment is whole.
@@ -84,6 +91,11 @@ $(VENV)/.browser: $(VENV)/.dev
 	@$(BIN)/python $(PIP_INSTALL) 'selenium>=4.20'
 	@npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/axe axe-core@4
 	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/pip
+	@echo "== installing dpaudit and what builds its site into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[docs]'
+	@touch $@ $(VENV)/.core
 
 $(LOWEST)/bin/pip:
 	@echo "== making $(LOWEST)"

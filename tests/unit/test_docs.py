@@ -1,21 +1,60 @@
-"""The code in the documentation runs as it is printed."""
+"""The code in the documentation runs as it stands there, and prints what stands under it."""
 
 import re
 from pathlib import Path
 
+import pages
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if page.exists()]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-BLOCKS = [
-    pytest.param(block, id=f"{page.stem}-{number}")
-    for page in PAGES
-    for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")))
-]
+import dpaudit
+
+ROOT = pages.ROOT
+PAGES = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages.pages()]
+REFERENCE, GALLERY = ROOT / "docs" / "reference", ROOT / "docs" / "gallery"
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+pytestmark = pytest.mark.skipif(
+    not REFERENCE.exists(), reason="the source distribution has no documentation"
+)
 
 
-@pytest.mark.skipif(not BLOCKS, reason="the source distribution has no documentation")
-@pytest.mark.parametrize("block", BLOCKS)
-def test_the_code_of_a_page_runs(block: str) -> None:
-    exec(compile(block, "<documentation>", "exec"), {"__name__": "documentation"})
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_prints_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a page may save an audit
+    for block, printed in pages.run(page.read_text(encoding="utf-8"), str(page)):
+        said = "" if block.printed is None else block.printed
+        assert pages.without_seconds(printed) == pages.without_seconds(said), f"line {block.line}"
+
+
+def test_what_is_printed_is_compared_but_for_the_time() -> None:
+    page = '```python\nprint("5 draws, 0.3 s")\n```\n```text\n5 draws, 1.2 s\n```\n'
+    ((block, printed),) = pages.run(page, "page.md")
+    assert block.printed is not None
+    assert printed != block.printed
+    assert pages.without_seconds(printed) == pages.without_seconds(block.printed)
+    assert pages.filled(page, "page.md") == page
+    assert pages.filled(page.replace("5 draws, 1", "6 draws, 1"), "page.md") != page
+
+
+def test_the_pieces_of_a_page_share_their_names_and_know_their_lines() -> None:
+    page = "# Title\n```python\nx = 1\n```\ntext\n```python\nprint(x / 0)\n```\n"
+    with pytest.raises(ZeroDivisionError) as caught:
+        list(pages.run(page, "page.md"))
+    assert caught.traceback[-1].lineno == 6  # counted from 0
+
+
+def test_every_public_name_is_in_the_reference_once() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md"))
+    named = re.findall(r"^\.\. auto\w+:: dpaudit\.(\w+)(?:\(\))?$", text, re.MULTILINE)
+    assert sorted(named) == sorted(set(dpaudit.__all__) - {"__version__"})
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in TEXTS if page.exists()], ids=lambda page: page.stem
+)
+def test_links_lead_to_files(page: Path) -> None:
+    """Also outside the site, where Sphinx does not look."""
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
