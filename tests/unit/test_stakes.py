@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpaudit.stats.binomial import proportion_lower
-from dpaudit.stats.stakes import staked_proportion_lower, tail
+from dpaudit.stats.stakes import log_tail, staked_proportion_lower
 
 
 def enumerated(points: int, stakes: Sequence[int], trials: Sequence[int], p: float) -> float:
@@ -30,16 +30,16 @@ def test_the_tail_is_that_of_all_outcomes(
 ) -> None:
     most = int(np.dot(stakes, trials))
     for points in range(most + 1):
-        found = tail(points, np.array(stakes), np.array(trials), p)
+        found = log_tail(points, np.array(stakes), np.array(trials), p)
         exact = enumerated(points, stakes, trials, p)
         assert math.exp(found) == pytest.approx(exact, rel=1e-9)
 
 
 def test_a_tail_far_out_keeps_its_digits() -> None:
-    one_kind = tail(9_000, np.array([1]), np.array([10_000]), 0.5)
+    one_kind = log_tail(9_000, np.array([1]), np.array([10_000]), 0.5)
     ways = sum(math.comb(10_000, heads) for heads in range(9_000, 10_001))  # exp(-3685) in all
     assert one_kind == pytest.approx(math.log(ways) - 10_000 * math.log(2.0), rel=1e-9)
-    split = tail(9_000, np.array([1, 1]), np.array([4_000, 6_000]), 0.5)
+    split = log_tail(9_000, np.array([1, 1]), np.array([4_000, 6_000]), 0.5)
     assert split == pytest.approx(one_kind, rel=1e-9)
 
 
