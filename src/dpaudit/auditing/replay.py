@@ -74,7 +74,7 @@ def replay(
     budget = Budget(2 * draws, None)
     tallies = []
     for side, data in enumerate((found.pair.data, found.pair.neighbour)):
-        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(*seed, side), by=1.0)
+        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(*seed, side))
         one = tally(rule.holds, fresh, alpha)
         assert one is not None
         tallies.append(one)

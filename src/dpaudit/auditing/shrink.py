@@ -121,7 +121,7 @@ class Shrinker:
         self._alpha = alpha
         self._budget = budget
         self._entropy = entropy
-        left = max(budget.samples - budget.spent, 0)
+        left = max(budget.affordable(), 0)
         self._certifying = min(left // 3, _MOST_CERTIFYING)
         self._end = budget.spent + min(left, _MOST) - self._certifying
         self._enough = left >= _LEAST
