@@ -2,10 +2,6 @@
 
 from importlib.util import find_spec
 
-_LIBRARIES = {"opendp": "opendp", "diffprivlib": "diffprivlib", "dp_accounting": "dp_accounting"}
+_LIBRARIES = ("opendp", "diffprivlib", "dp_accounting", "pure_ldp", "multi_freq_ldpy")
 
-collect_ignore = [
-    f"dpaudit/adapters/{file}.py"
-    for file, library in _LIBRARIES.items()
-    if find_spec(library) is None
-]
+collect_ignore = [f"dpaudit/adapters/{name}.py" for name in _LIBRARIES if find_spec(name) is None]

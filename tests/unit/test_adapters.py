@@ -11,9 +11,13 @@ import pytest
 from commands import error_line, run
 
 import dpaudit
-from dpaudit.adapters import as_subject, brought_by
+from dpaudit.adapters import as_subject, brought_by, diffprivlib
 from dpaudit.adapters.answers import one_way_answers, whole_answers
+from dpaudit.adapters.dp_accounting import from_dp_accounting
+from dpaudit.adapters.multi_freq_ldpy import from_multi_freq_ldpy
+from dpaudit.adapters.needed import needed
 from dpaudit.adapters.opendp import claim_of, from_opendp, neighbours_of
+from dpaudit.adapters.pure_ldp import from_pure_ldp
 from dpaudit.claims import ZCDP, ApproxDP, PureDP
 from dpaudit.domains import categories, floats, integers
 from dpaudit.loading import load_mechanism, load_target
@@ -238,6 +242,93 @@ def test_a_measurement_gets_lists_and_its_own_type_of_distance() -> None:
     assert from_opendp(query).claim == PureDP(4.0)
     with pytest.raises(InvalidMechanism, match="needs a measurement of OpenDP, got"):
         from_opendp(count)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "neighbours"),
+    [
+        ("Laplace", {"sensitivity": 2}, query_answers(1, 2)),
+        (
+            "LaplaceTruncated",
+            {"sensitivity": 1, "lower": 0, "upper": 5},
+            query_answers(1, low=0, high=5),
+        ),
+        ("Geometric", {"sensitivity": 1}, whole_answers(1, 1, norm=np.inf)),
+        (
+            "Binary",
+            {"value0": "no", "value1": "yes"},
+            replace_one(categories("no", "yes"), max_records=1),
+        ),
+        (
+            "Exponential",
+            {"utility": [1, 0], "sensitivity": 3, "monotonic": False},
+            query_answers(2, 3),
+        ),
+        (
+            "PermuteAndFlip",
+            {"utility": [1, 0], "sensitivity": 3, "monotonic": True},
+            one_way_answers(2, 3.0),
+        ),
+    ],
+)
+def test_values_that_a_mechanism_of_diffprivlib_must_not_tell_apart(
+    name: str, parts: dict[str, Any], neighbours: Any
+) -> None:
+    assert diffprivlib.neighbours_of(name, SimpleNamespace(**parts)) == neighbours
+
+
+def test_a_mechanism_of_diffprivlib_gets_plain_numbers_and_our_generator() -> None:
+    class Shift(SimpleNamespace):
+        def randomise(self, value: Any) -> float:
+            assert type(value) is float
+            return value + float(self._rng.random_sample())
+
+    shift = Shift(epsilon=1.0, delta=0.25, sensitivity=1, _rng=None)
+    subject = diffprivlib.from_diffprivlib(shift)
+    assert subject.claim == ApproxDP(1.0, 0.25)
+    release = as_mechanism(subject.mechanism)
+    drawn = [release.draw(np.zeros(1), 3, np.random.default_rng(5)) for _ in range(2)]
+    assert np.array_equal(*drawn)
+    assert len(set(drawn[0])) == 3
+    assert shift._rng is None
+    with pytest.raises(InvalidMechanism, match="no neighbours for Vector"):
+        diffprivlib.neighbours_of("Vector", SimpleNamespace())
+
+
+def test_a_client_reports_one_item() -> None:
+    client = SimpleNamespace(epsilon=0.5, d=4, privatise=lambda item: (item, type(item).__name__))
+    subject = from_pure_ldp(client)
+    assert (subject.claim, subject.neighbours) == (
+        PureDP(0.5),
+        replace_one(integers(1, 4), max_records=1),
+    )
+    drawn = as_mechanism(subject.mechanism).draw(np.array([3]), 2, np.random.default_rng(0))
+    assert list(drawn) == [(3, "int")] * 2
+
+
+def test_a_client_function_keeps_its_settings() -> None:
+    def ask(value: int, k: int, epsilon: float, optimal: bool = True) -> tuple[Any, ...]:
+        return value, k, epsilon, optimal
+
+    subject = from_multi_freq_ldpy(ask, k=4, epsilon=0.5, optimal=False)
+    drawn = as_mechanism(subject.mechanism).draw(np.array([3]), 1, np.random.default_rng(0))
+    assert list(drawn) == [(3, 4, 0.5, False)]
+
+
+def test_an_accountant_is_a_claim() -> None:
+    curve = PureDP(1.0).delta
+    for accounted in (
+        SimpleNamespace(get_delta=curve),
+        SimpleNamespace(get_delta_for_epsilon=curve),
+    ):
+        assert from_dp_accounting(accounted, name="mine").delta(0.5) == curve(0.5)
+    with pytest.raises(dpaudit.InvalidClaim, match="an accountant or a DpEvent, got 3"):
+        from_dp_accounting(3)
+
+
+def test_a_missing_library_says_how_to_install_it() -> None:
+    with pytest.raises(ImportError, match=r"pip install 'dpaudit\[some-extra\]'"):
+        needed("no_such_library.part", "some-extra")
 
 
 def _metric(kind: str) -> Any:

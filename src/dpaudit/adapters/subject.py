@@ -17,6 +17,10 @@ _MAKERS = {
     "opendp.mod.Measurement": ("dpaudit.adapters.opendp", "from_opendp"),
     "opendp.context.Query": ("dpaudit.adapters.opendp", "from_opendp"),
     "diffprivlib.mechanisms.base.DPMachine": ("dpaudit.adapters.diffprivlib", "from_diffprivlib"),
+    "pure_ldp.core._freq_oracle_client.FreqOracleClient": (
+        "dpaudit.adapters.pure_ldp",
+        "from_pure_ldp",
+    ),
     "diffprivlib.models.": ("dpaudit.adapters.diffprivlib", "from_diffprivlib"),
 }
 
