@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ import dpaudit
 from dpaudit.mechanism import InvalidMechanism, as_mechanism
 
 pytest.importorskip("diffprivlib", reason="diffprivlib is not installed")
-mechanisms = pytest.importorskip("diffprivlib.mechanisms")
-models = pytest.importorskip("diffprivlib.models")
-tools = pytest.importorskip("diffprivlib.tools")
+mechanisms = import_module("diffprivlib.mechanisms")
+models = import_module("diffprivlib.models")
+tools = import_module("diffprivlib.tools")
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 import dpaudit
 from dpaudit.mechanism import InvalidMechanism
 
 pytest.importorskip("multi_freq_ldpy", reason="multi-freq-ldpy is not installed")
-grr = pytest.importorskip("multi_freq_ldpy.pure_frequency_oracles.GRR")
-ue = pytest.importorskip("multi_freq_ldpy.pure_frequency_oracles.UE")
+grr = import_module("multi_freq_ldpy.pure_frequency_oracles.GRR")
+ue = import_module("multi_freq_ldpy.pure_frequency_oracles.UE")
 
 CLIENTS = [pytest.param(grr.GRR_Client, id="GRR"), pytest.param(ue.UE_Client, id="UE")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ import dpaudit
 from dpaudit.mechanism import InvalidMechanism
 
 pytest.importorskip("pure_ldp", reason="pure-ldp is not installed")
-direct = pytest.importorskip("pure_ldp.frequency_oracles.direct_encoding")
-unary = pytest.importorskip("pure_ldp.frequency_oracles.unary_encoding")
-hashing = pytest.importorskip("pure_ldp.frequency_oracles.local_hashing")
+direct = import_module("pure_ldp.frequency_oracles.direct_encoding")
+unary = import_module("pure_ldp.frequency_oracles.unary_encoding")
+hashing = import_module("pure_ldp.frequency_oracles.local_hashing")
 
 
 def clients(epsilon: float) -> list[Any]:

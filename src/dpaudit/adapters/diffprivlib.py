@@ -98,7 +98,7 @@ def _of_tool(
             f"{name} needs the bounds of its records, or it looks for them in the data, which is a "
             f"leak: from_diffprivlib({name}, bounds=(0, 1))."
         )
-    domain = floats(*map(float, np.ravel(bounds))) if records is None else records
+    domain = floats(*map(float, np.ravel(np.asarray(bounds)))) if records is None else records
     adding = add_or_remove_one(domain, max_records=max_records, min_records=1)
     return Subject(
         mechanism=_mechanism(name, partial(_computed, tool, settings)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from dpaudit.adapters.needed import needed
@@ -13,7 +14,7 @@ def from_dp_accounting(accounted: Any, *, name: str | None = None) -> Profile:
     """Make a claim of a privacy loss distribution, an accountant or an event of dp-accounting.
 
     The claim is the whole curve of delta over epsilon, not one point of it: an excess anywhere
-    refutes it. An event is composed in a PLD accountant, whose discretization is pessimistic. The
+    refutes it. It is asked once for each level. An event is composed in a PLD accountant, whose discretization is pessimistic. The
     neighbours are those that the accountant has in mind: by default, one record more or less.
 
     >>> import dp_accounting, dpaudit
@@ -26,11 +27,11 @@ def from_dp_accounting(accounted: Any, *, name: str | None = None) -> Profile:
     name = type(accounted).__name__ if name is None else name
     for method in ("get_delta_for_epsilon", "get_delta"):
         if callable(curve := getattr(accounted, method, None)):
-            return Profile(curve, name)
+            return Profile(cache(curve), name)
     if any(parent.__name__ == "DpEvent" for parent in type(accounted).__mro__):
         accountant = needed("dp_accounting.pld", "dp-accounting").PLDAccountant()
         accountant.compose(accounted)
-        return Profile(accountant.get_delta, name)
+        return Profile(cache(accountant.get_delta), name)
     raise InvalidClaim(
         "from_dp_accounting needs a privacy loss distribution, an accountant or a DpEvent, got "
         f"{short(accounted)}."

@@ -29,7 +29,7 @@ def from_pure_ldp(client: Any, *, records: Domain | None = None) -> Subject:
         raise InvalidMechanism(
             f"from_pure_ldp needs a client with privatise and epsilon, got {short(client)}."
         )
-    size = getattr(client, "d", None)
+    size: Any = getattr(client, "d", None)
     if records is None and size is None:
         raise InvalidMechanism(
             f"{type(client).__name__} does not say how many items there are. Say what they are: "
