@@ -45,6 +45,12 @@ def test_the_pieces_of_a_page_share_their_names_and_know_their_lines() -> None:
     assert caught.traceback[-1].lineno == 6  # counted from 0
 
 
+def test_what_needs_a_library_runs_where_it_is_installed() -> None:
+    page = "<!-- needs: {} -->\n```python\nprint(1)\n```\n```text\n1\n```\n"
+    assert [printed for _, printed in pages.run(page.format("math"), "page.md")] == ["1\n"]
+    assert list(pages.run(page.format("no_such_library"), "page.md")) == []
+
+
 def test_every_public_name_is_in_the_reference_once() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md"))
     named = re.findall(r"^\.\. auto\w+:: dpaudit\.(\w+)(?:\(\))?$", text, re.MULTILINE)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit._version import __version__
+from dpaudit.adapters import Subject, as_subject
 from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
@@ -35,9 +36,9 @@ from dpaudit.testers.trials import Trials
 
 
 def audit(
-    mechanism: Callable[..., object] | Mechanism,
-    claim: Claim,
-    neighbours: Any,
+    mechanism: Callable[..., object] | Mechanism | Subject,
+    claim: Claim | None = None,
+    neighbours: Any = None,
     *,
     tester: BettingTester | BatchTester | Trials | None = None,
     alpha: float = 1e-6,
@@ -55,6 +56,9 @@ def audit(
     mechanism, `seconds` the time, within a tenth unless a single output takes longer; without
     `seconds` the same `rng` gives the same audit. `progress` is called with a `Progress` several times a second. Ctrl-C ends the search and returns what was
     found so far.
+
+    `claim` and `neighbours` may be left out where `mechanism` brings them: a `dpaudit.Subject`, or
+    an object of a library that dpaudit knows, such as a measurement of OpenDP.
 
     `tester` bets by default. Any batch tester, such as `dpaudit.HockeyStickTester()` or an object
     with its two methods, is given an even share of the draws on each of 20 pairs (or on each of
@@ -75,9 +79,11 @@ def audit(
     >>> bool(found.epsilon_lower > 1.8)
     True
     """
-    check_arguments(claim, alpha, tester)
+    subject = as_subject(mechanism, claim, neighbours)
+    check_arguments(subject.claim, alpha, tester)
     check_budget(samples, seconds)
     entropy = entropy_of(rng)
+    neighbours = subject.neighbours
     neighbours = pairs(neighbours) if isinstance(neighbours, list | tuple) else neighbours
     finder = as_finder(neighbours, np.random.default_rng(_child(entropy, 2)))
     common: dict[str, Any] = {
@@ -86,11 +92,11 @@ def audit(
         "entropy": entropy,
         "progress": progress,
     }
-    subject = as_mechanism(mechanism), claim, finder
+    parts = as_mechanism(subject.mechanism), subject.claim, finder
     if tester is None or isinstance(tester, BettingTester):
-        return _audit_by_bets(Campaign(*subject, **common), tester, neighbours)
+        return _audit_by_bets(Campaign(*parts, **common), tester, neighbours)
     trials = tester if isinstance(tester, Trials) else Trials(tester)
-    return audit_by_trials(TrialRun(*subject, trials, **common), neighbours, _words(neighbours))
+    return audit_by_trials(TrialRun(*parts, trials, **common), neighbours, _words(neighbours))
 
 
 def _audit_by_bets(campaign: Campaign, tester: BettingTester | None, neighbours: Any) -> Audit:

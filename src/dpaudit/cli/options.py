@@ -28,9 +28,10 @@ TESTERS = {  # the public name of each batch tester
 CLAIMS = "eps=1 | eps=1,delta=1e-6 | mu=1 | rho=0.1 | order=2,eps=0.5"
 
 
-def claim_option(command: Command) -> Command:
+def claim_option(*, required: bool) -> Callable[[Command], Command]:
     """What is promised: `--claim`."""
-    return click.option("--claim", required=True, help=CLAIMS)(command)
+    brought = "" if required else " (not needed where TARGET brings its own)"
+    return click.option("--claim", required=required, help=f"{CLAIMS}{brought}")
 
 
 def tester_options(command: Command) -> Command:
