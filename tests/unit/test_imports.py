@@ -32,7 +32,9 @@ LAYERS: tuple[frozenset[str], ...] = (
             "suite",
         }
     ),
-    frozenset({"bets", "deck", "health", "loading", "mechanism", "neighbours", "witness"}),
+    frozenset(
+        {"bets", "deck", "health", "loading", "mechanism", "neighbours", "raising", "witness"}
+    ),
     frozenset({"testers", "finders"}),
     frozenset({"evidence", "testing"}),
     frozenset({"auditing"}),

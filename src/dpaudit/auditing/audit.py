@@ -27,8 +27,9 @@ from dpaudit.evidence import (
     Verdict,
     software_in_use,
 )
-from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.mechanism import Mechanism, as_subject
 from dpaudit.neighbours import as_finder, pairs
+from dpaudit.raising import OnError
 from dpaudit.testers.batch import BatchTester
 from dpaudit.testers.betting import BettingTester
 from dpaudit.testers.trials import Trials
@@ -44,6 +45,7 @@ def audit(
     samples: int | None = None,
     seconds: float | None = None,
     rng: np.random.Generator | int | None = None,
+    on_error: OnError = "output",
     progress: Callable[[Progress], None] | None = None,
 ) -> Audit:
     """Search neighbouring datasets for a violation of a claim, and certify what is found.
@@ -60,6 +62,10 @@ def audit(
     with its two methods, is given an even share of the draws on each of 20 pairs (or on each of
     the pairs given; `dpaudit.Trials(tester, count=50)` sets another number), and alpha is spent
     over the trials.
+
+    A mechanism that raises on one dataset and not on its neighbour has told them apart: by default
+    an error is an output, unless every draw of both raises. `on_error="raise"` ends the audit with
+    the first error.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
@@ -86,7 +92,7 @@ def audit(
         "entropy": entropy,
         "progress": progress,
     }
-    subject = as_mechanism(mechanism), claim, finder
+    subject = as_subject(mechanism, on_error), claim, finder
     if tester is None or isinstance(tester, BettingTester):
         return _audit_by_bets(Campaign(*subject, **common), tester, neighbours)
     trials = tester if isinstance(tester, Trials) else Trials(tester)

@@ -97,6 +97,7 @@ def certify(
         delta=delta,
         draws=draws,
         alpha=alpha,
+        first=found.encoder.first,
     )
     sketcher = Sketcher(found.encoder, sample, event)
     data, neighbour = (

@@ -14,7 +14,6 @@ refutation.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sized
 from dataclasses import replace
 from typing import Any
@@ -43,8 +42,8 @@ from dpaudit.evidence import (
     software_in_use,
 )
 from dpaudit.finders import Finder
-from dpaudit.health import FrozenSeedCheck
-from dpaudit.mechanism import HealthWarning, Mechanism, draw_side
+from dpaudit.health import FrozenSeedCheck, noting
+from dpaudit.mechanism import Mechanism, draw_side
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs, joined
 from dpaudit.testers.batch import CannotFire
@@ -237,9 +236,10 @@ class TrialRun:
             size = self._budget.timely(2 * left * wanted, by=_TIME) // (2 * left)
             for side, data in enumerate(sides if size else ()):
                 seed = self._seed(0, trial, side, made)
-                piece = draw_side(self._mechanism, data, size, seed)
+                with noting(self.notes):
+                    piece = draw_side(self._mechanism, data, size, seed)
+                    self._health.see(f"{trial} {side}", piece)
                 self._budget.spent += size
-                self._look_at(f"{trial} {side}", piece)
                 pieces[side].append(piece)
             made += size
             if size < wanted:
@@ -262,15 +262,6 @@ class TrialRun:
             f"side can refute nothing at its share of alpha ({alpha:.2g}). Give more samples, more "
             "time or fewer trials."
         )
-
-    def _look_at(self, side: str, outputs: Outputs) -> None:
-        """Note, and say, what the health check has to say."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            self._health.see(side, outputs)
-        for warning in caught:
-            self.notes.append(str(warning.message))
-            warnings.warn(str(warning.message), HealthWarning, stacklevel=2)
 
     def _tell(self, pair: Pair) -> None:
         if self._progress is not None:

@@ -40,14 +40,17 @@ class Place:
     column: int | None = None
     length: int | None = None  # of the first container seen here
     length_varies: bool = False
+    types: set[str] = field(default_factory=set)  # of the words seen here
+    message: str | None = None  # of the first error seen here
+    messages_vary: bool = False
     inside: dict[tuple[str, Any], "Place"] = field(default_factory=dict)
 
 
 class Layout:
     """Columns in the order of their first sight, found by place."""
 
-    def __init__(self, lengths_of: Collection[str] = ()) -> None:
-        self.lengths_of = frozenset(lengths_of)  # places whose length is a column in any case
+    def __init__(self, always: Collection[str] = ()) -> None:
+        self.always = frozenset(always)  # columns that are there even where they do not vary
         self.columns: list[Column] = []
         self.root = Place("output")
         self.rest = Place("output (rest)")
