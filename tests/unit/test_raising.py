@@ -157,7 +157,7 @@ class Coin:
 @TOLD
 def test_a_call_that_raises_gives_independent_releases() -> None:
     """The number of errors among the releases of a first call is binomial, as it would be alone."""
-    size, chance, runs = 4, 0.2, 8000
+    size, chance, runs = 4, 0.2, 4000
     rng, counts = np.random.default_rng(5), np.zeros(size + 1)
     for _ in range(runs):
         outputs = as_subject(Coin(chance), "output").draw([], size, rng)
@@ -171,7 +171,7 @@ def test_a_call_that_raises_gives_independent_releases() -> None:
 @pytest.mark.parametrize("chances", [(0.3, 0.3), (0.002, 0.002), (0.1, 0.1 * math.e)])
 def test_errors_as_likely_as_the_claim_allows_are_not_accused(chances: tuple[float, float]) -> None:
     claim = dpaudit.PureDP(max(math.log(chances[1] / chances[0]), 0.01))
-    assert not audited(Coin(*chances), claim, samples=30_000, alpha=1e-4).refuted
+    assert not audited(Coin(*chances), claim, samples=10_000, alpha=1e-4).refuted
 
 
 @TOLD
@@ -183,7 +183,7 @@ def test_a_coin_tossed_once_a_call_is_not_accused() -> None:
             raise RuntimeError("the coin said so")
         return rng.laplace(size=size)
 
-    found = audited(tosses_once, dpaudit.PureDP(0.05), samples=30_000, alpha=1e-4)
+    found = audited(tosses_once, dpaudit.PureDP(0.05), samples=10_000, alpha=1e-4)
     assert not found.refuted
 
 
@@ -259,5 +259,5 @@ def test_the_command_line_counts_errors_or_ends_with_one() -> None:
     assert found.exit_code == 1
     assert "raises ValueError" in found.stdout
     ended = CliRunner().invoke(main, [*command, "--on-error", "raise"])
-    assert isinstance(ended.exception, ValueError) or ended.exit_code == 2
-    assert "REFUTED" not in ended.stdout
+    assert ended.exit_code == 2
+    assert "a mean needs at least one record" in ended.output
