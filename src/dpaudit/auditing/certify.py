@@ -98,6 +98,7 @@ def certify(
         draws=draws,
         alpha=alpha,
         first=found.encoder.first,
+        last=found.encoder.last,
     )
     sketcher = Sketcher(found.encoder, sample, event)
     data, neighbour = (

@@ -44,6 +44,7 @@ def strongest_event(
     draws: int,
     alpha: float,
     first: Collection[int] = (),
+    last: Collection[int] = (),
 ) -> tuple[Event, bool]:
     """Find the event that promises the largest epsilon, and whether `data` makes it likelier.
 
@@ -51,7 +52,8 @@ def strongest_event(
     promised is the epsilon certified at `delta` by exact bounds at `alpha / 2` on each of the two
     sides, with `draws` fresh draws of each. A longer event is taken only if it is clearly better;
     `epsilon`, the claim's, decides only where no event certifies anything. A word of the columns
-    `first` is taken unless another event is clearly better.
+    `first` is taken unless another event is clearly better, and of equally strong events one of
+    the columns `last` only if there is no other.
 
     >>> from dpaudit.outputs import Encoder
     >>> encoder = Encoder()
@@ -63,7 +65,14 @@ def strongest_event(
     ("output = 'yes'", True)
     """
     search = _search(
-        rows, ones, zeros, epsilon=epsilon, delta=delta, draws=draws, alpha=alpha, first=first
+        rows,
+        ones,
+        zeros,
+        epsilon=epsilon,
+        delta=delta,
+        draws=draws,
+        alpha=alpha,
+        order=(frozenset(first), frozenset(last)),
     )
     event = rounded(search.best(), search.score)
     return event, search.is_likelier_on_data(event)
@@ -79,6 +88,7 @@ def plainest_event(
     draws: int,
     alpha: float,
     first: Collection[int] = (),
+    last: Collection[int] = (),
 ) -> tuple[Event, bool]:
     """Find the shortest and roundest event that promises clearly more than `epsilon`.
 
@@ -92,7 +102,14 @@ def plainest_event(
     (Above(column=0, threshold=0.0), True)
     """
     search = _search(
-        rows, ones, zeros, epsilon=epsilon, delta=delta, draws=draws, alpha=alpha, first=first
+        rows,
+        ones,
+        zeros,
+        epsilon=epsilon,
+        delta=delta,
+        draws=draws,
+        alpha=alpha,
+        order=(frozenset(first), frozenset(last)),
     )
     event = search.best()
     strength = search.score(event)
@@ -113,13 +130,13 @@ def _search(
     delta: float,
     draws: int,
     alpha: float,
-    first: Collection[int],
+    order: tuple[frozenset[int], frozenset[int]],
 ) -> _Search:
     weights = np.asarray(ones, dtype=np.float64), np.asarray(zeros, dtype=np.float64)
     _check(rows, *weights)
     totals = float(weights[0].sum()), float(weights[1].sum())
     promise = Promise(epsilon=epsilon, delta=delta, draws=draws, alpha=alpha, totals=totals)
-    return _Search(rows, weights, promise, frozenset(first))
+    return _Search(rows, weights, promise, order)
 
 
 def _check(rows: Table, ones: _Floats, zeros: _Floats) -> None:
@@ -140,10 +157,10 @@ class _Search:
         rows: Table,
         weights: tuple[_Floats, _Floats],
         promise: Promise,
-        first: frozenset[int],
+        order: tuple[frozenset[int], frozenset[int]],
     ) -> None:
         self._rows = rows
-        self._first = first
+        self._first, self._last = order
         self._weights = weights
         self._promise = promise
         self._totals = [max(total, 1e-300) for total in promise.totals]
@@ -171,6 +188,10 @@ class _Search:
         alone = [found.event for found in self._alone()[0]]
         return sorted(alone, key=lambda event: (not self._is_named(event), comparisons(event)))
 
+    def _rank(self, column: int) -> int:
+        """Where a column stands among others: of equally strong events the first is taken."""
+        return 0 if column in self._first else 2 if column in self._last else 1
+
     def _is_named(self, event: Event) -> bool:
         """Tell whether an event says what an output is by a word that is best understood."""
         return isinstance(event, IsWord) and event.column in self._first and event.code != MISSING
@@ -196,7 +217,7 @@ class _Search:
         nothing: what is joined too is the best of those that hold about every other time.
         """
         found, starts = [], []
-        for column in sorted(range(self._rows.columns), key=lambda c: c not in self._first):
+        for column in sorted(range(self._rows.columns), key=self._rank):
             events = ColumnEvents(self._rows, column, self._shares, _FINE)
             ones, zeros = (events.hits(side) for side in self._weights)
             scores, _ = self._promise.score(ones, zeros, events.comparisons())

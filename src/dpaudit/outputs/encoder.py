@@ -45,6 +45,12 @@ class Encoder:
             if column.name.startswith("type(") or any(kind == RAISED for kind, _ in column.codes)
         )
 
+    @property
+    def last(self) -> tuple[int, ...]:
+        """The columns to be spoken of only if no other tells as much: how many keys a dict has."""
+        columns = enumerate(self._layout.columns)
+        return tuple(number for number, column in columns if column.counts_keys)
+
     def encode(self, outputs: Outputs) -> Table:
         """Turn one output per draw into one row per draw, with all columns known by then."""
         return encoded(outputs, self._layout)

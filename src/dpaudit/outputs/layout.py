@@ -20,6 +20,7 @@ class Column:
     codes: dict[tuple[str, str], int] = field(default_factory=lambda: {("NoneType", "None"): NONE})
     words: list[str] = field(default_factory=list)
     kinds: set[str] = field(default_factory=set)
+    counts_keys: bool = False  # the length of dicts, which their missing keys tell as well
 
     def code(self, key: tuple[str, str]) -> int:
         """Give the code of a word, a new one at first sight while there is room."""

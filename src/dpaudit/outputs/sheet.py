@@ -71,8 +71,7 @@ class _Sheet:
         ]
         for position, (family, chosen, some) in enumerate(parts):
             if position == len(parts) - len(lengths):  # containers come last
-                rows_of_frames = all(family == "frame" for family, *_ in parts[position:])
-                self._lengths(place, lengths, frames=rows_of_frames)
+                self._lengths(place, lengths, {family for family, *_ in parts[position:]})
             self._part(family, place, chosen, some, depth)
 
     def _part(self, family: str, place: Place, rows: _Rows, values: Values, depth: int) -> None:
@@ -151,7 +150,7 @@ class _Sheet:
             self._numbers(place, rows, values)
             return
         lengths = np.full(len(values), values.shape[1], dtype=np.int64)
-        self._lengths(place, [(rows, lengths)])
+        self._lengths(place, [(rows, lengths)], {"sequence"})
         self._empty(place, rows, lengths, "[]")
         for position in range(values.shape[1]):
             self._array(self._at(place, position), rows, values[:, position], depth + 1)
@@ -233,16 +232,20 @@ class _Sheet:
         return self._layout.place_inside(place, "[]", position, f"{place.name}[{position}]")
 
     def _lengths(
-        self, place: Place, containers: list[tuple[_Rows, _Lengths]], *, frames: bool = False
+        self, place: Place, containers: list[tuple[_Rows, _Lengths]], kinds: set[str]
     ) -> None:
         """Write the lengths of all containers at a place once they differ."""
         for _, lengths in containers:
             if place.length is None:
                 place.length = int(lengths[0])
             place.length_varies = place.length_varies or bool(np.any(lengths != place.length))
+        frames = kinds == {"frame"}
         name = f"{place.name}.shape[0]" if frames else f"len({place.name})"
         if place.length_varies or name in self._layout.always:
             length = self._layout.place_inside(place, "len", frames, name)
+            column = self._layout.column_of(length)
+            if column is not None:
+                self._layout.columns[column].counts_keys = kinds == {"mapping"}
             for rows, lengths in containers:
                 self._numbers(length, rows, lengths)
 
