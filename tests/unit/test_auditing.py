@@ -232,7 +232,7 @@ def test_errors_of_the_mechanism_fly_with_a_note() -> None:
         return rng.normal(size=size)
 
     with pytest.raises(ZeroDivisionError, match="no records") as caught:
-        dpaudit.audit(broken, PureDP(1.0), ONE_PAIR, rng=1)
+        dpaudit.audit(broken, PureDP(1.0), ONE_PAIR, rng=1, on_error="raise")
     assert any("outputs from broken on data=" in note for note in caught.value.__notes__)
 
 

@@ -33,7 +33,17 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset(
-        {"adapters", "bets", "deck", "health", "loading", "mechanism", "neighbours", "witness"}
+        {
+            "adapters",
+            "bets",
+            "deck",
+            "health",
+            "loading",
+            "mechanism",
+            "neighbours",
+            "raising",
+            "witness",
+        }
     ),
     frozenset({"testers", "finders"}),
     frozenset({"evidence", "testing"}),

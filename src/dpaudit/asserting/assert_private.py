@@ -100,7 +100,12 @@ class Attempt:
     def _audits(self, known: Counterexample | None, pinned: tuple[Pair, ...]) -> Iterator[Audit]:
         if known is not None:
             yield audit_by_replay(
-                known, self.mechanism, self.claim, alpha=self.alpha, rng=self.entropy
+                known,
+                self.mechanism,
+                self.claim,
+                alpha=self.alpha,
+                rng=self.entropy,
+                on_error=self.options.get("on_error", "output"),
             )
         if pinned:
             yield self._audit(pairs(pinned))

@@ -28,8 +28,9 @@ from dpaudit.evidence import (
     Verdict,
     software_in_use,
 )
-from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.neighbours import as_finder, pairs
+from dpaudit.raising import OnError
 from dpaudit.testers.batch import BatchTester
 from dpaudit.testers.betting import BettingTester
 from dpaudit.testers.trials import Trials
@@ -45,6 +46,7 @@ def audit(
     samples: int | None = None,
     seconds: float | None = None,
     rng: np.random.Generator | int | None = None,
+    on_error: OnError = "output",
     progress: Callable[[Progress], None] | None = None,
 ) -> Audit:
     """Search neighbouring datasets for a violation of a claim, and certify what is found.
@@ -54,8 +56,8 @@ def audit(
     `f(data, size)`; `neighbours` a relation such as `dpaudit.replace_one(...)`, or any object with
     `ask()` and `tell(pair, score)`. `samples` (300 000 if not given) bounds the draws of the
     mechanism, `seconds` the time, within a tenth unless a single output takes longer; without
-    `seconds` the same `rng` gives the same audit. `progress` is called with a `Progress` several times a second. Ctrl-C ends the search and returns what was
-    found so far.
+    `seconds` the same `rng` gives the same audit. `progress` is called with a `Progress` several
+    times a second. Ctrl-C ends the search and returns what was found so far.
 
     `claim` and `neighbours` may be left out where `mechanism` brings them: a `dpaudit.Subject`, or
     an object of a library that dpaudit knows, such as a measurement of OpenDP.
@@ -64,6 +66,10 @@ def audit(
     with its two methods, is given an even share of the draws on each of 20 pairs (or on each of
     the pairs given; `dpaudit.Trials(tester, count=50)` sets another number), and alpha is spent
     over the trials.
+
+    A mechanism that raises on one dataset and not on its neighbour has told them apart: by default
+    an error is an output, unless every draw of both raises. `on_error="raise"` ends the audit with
+    the first error.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
@@ -92,7 +98,7 @@ def audit(
         "entropy": entropy,
         "progress": progress,
     }
-    parts = as_mechanism(subject.mechanism), subject.claim, finder
+    parts = with_errors(subject.mechanism, on_error), subject.claim, finder
     if tester is None or isinstance(tester, BettingTester):
         return _audit_by_bets(Campaign(*parts, **common), tester, neighbours)
     trials = tester if isinstance(tester, Trials) else Trials(tester)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Hashable, Sized
 
 import numpy as np
@@ -18,8 +17,8 @@ from dpaudit.bets.book import book_for
 from dpaudit.claims import Claim
 from dpaudit.evidence import Evidence, PairRecord, Progress
 from dpaudit.finders import Finder
-from dpaudit.health import FrozenSeedCheck
-from dpaudit.mechanism import Batch, HealthWarning, Mechanism, draw_labelled
+from dpaudit.health import FrozenSeedCheck, noting
+from dpaudit.mechanism import Batch, Mechanism, draw_labelled
 from dpaudit.outputs import Encoder
 from dpaudit.returned import Outputs
 from dpaudit.testers.account import Account, Stake
@@ -122,21 +121,11 @@ class Campaign:
         of: Hashable = None,
     ) -> Batch:
         """Draw labelled outputs of a pair, and note what the health checks have to say."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", HealthWarning)
+        with noting(self.warnings):
             with self.budget.spending(size, of=of):
                 batch = draw_labelled(self.mechanism, contender.pair, size, seed)
             for side, chosen in (("data", batch.labels), ("neighbour", ~batch.labels)):
                 self._health.see(f"{contender.number} {side}", _first(batch.outputs, chosen))
-        for warning in caught:
-            text = str(warning.message)
-            if not issubclass(warning.category, HealthWarning):
-                warnings.warn_explicit(
-                    warning.message, warning.category, warning.filename, warning.lineno
-                )
-            elif text not in self.warnings:
-                self.warnings.append(text)
-                warnings.warn(text, HealthWarning, stacklevel=2)
         return batch
 
     def _meet(self) -> Contender | None:

@@ -105,6 +105,8 @@ def certify(
         delta=delta,
         draws=draws,
         alpha=alpha,
+        first=found.encoder.first,
+        last=found.encoder.last,
     )
     sketcher = Sketcher(found.encoder, sample, event)
     data, neighbour = (

@@ -18,9 +18,10 @@ from dpaudit.auditing.plainer import plainer
 from dpaudit.claims import Claim
 from dpaudit.events import plainest_event
 from dpaudit.evidence import Counterexample
-from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.neighbours import InvalidRelation, Pair, Structured
 from dpaudit.pair import shown
+from dpaudit.raising import OnError
 from dpaudit.returned import Outputs, joined
 from dpaudit.stats.profiles import most_likely
 
@@ -41,12 +42,14 @@ def shrink(
     samples: int | None = None,
     seconds: float | None = None,
     rng: np.random.Generator | int | None = None,
+    on_error: OnError = "output",
 ) -> Counterexample | None:
     """The plainest pair found that still breaks a claim, with an event certified on fresh samples.
 
     Starting from a pair that breaks it: fewer records, equal records, zeros, edges and round
     numbers, as long as an event still breaks the claim. None if no event does in the end, not even
     on the pair given. The bounds of the event hold with probability at least `1 - alpha`.
+    `on_error` is that of `dpaudit.audit`.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):
@@ -73,7 +76,7 @@ def shrink(
     if found is None:
         raise InvalidRelation(f"not a pair of {neighbours.describe()}: {start}.")
     shrinker = Shrinker(
-        as_mechanism(mechanism),
+        with_errors(mechanism, on_error),
         claim,
         neighbours,
         alpha=float(alpha),

@@ -14,7 +14,6 @@ refutation.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sized
 from dataclasses import replace
 from typing import Any
@@ -42,8 +41,8 @@ from dpaudit.evidence import (
     software_in_use,
 )
 from dpaudit.finders import Finder
-from dpaudit.health import FrozenSeedCheck
-from dpaudit.mechanism import HealthWarning, Mechanism, draw_side
+from dpaudit.health import FrozenSeedCheck, noting
+from dpaudit.mechanism import Mechanism, draw_side
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs, joined
 from dpaudit.testers.batch import CannotFire
@@ -269,8 +268,9 @@ class TrialRun:
             if size == 0:
                 break
             for side, data in enumerate((pair.data, pair.neighbour)):
-                piece = self._drawn(data, size, self._seed(0, trial, side, made), of=trial)
-                self._look_at(f"{trial} {side}", piece)
+                with noting(self.notes):
+                    piece = self._drawn(data, size, self._seed(0, trial, side, made), of=trial)
+                    self._health.see(f"{trial} {side}", piece)
                 pieces[side].append(piece)
             made += size
         return joined(pieces[0]), joined(pieces[1])
@@ -295,15 +295,6 @@ class TrialRun:
             f"side can refute nothing at its share of alpha ({alpha:.2g}). Give more samples, more "
             "time or fewer trials."
         )
-
-    def _look_at(self, side: str, outputs: Outputs) -> None:
-        """Note, and say, what the health check has to say."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            self._health.see(side, outputs)
-        for warning in caught:
-            self.notes.append(str(warning.message))
-            warnings.warn(str(warning.message), HealthWarning, stacklevel=2)
 
     def _tell(self, pair: Pair) -> None:
         if self._progress is not None:

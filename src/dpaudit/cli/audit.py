@@ -15,6 +15,7 @@ from dpaudit.cli.failures import Refusal, with_notes
 from dpaudit.cli.options import (
     answer_options,
     claim_option,
+    on_error_option,
     one_at_a_time_option,
     read_trials,
     seed_option,
@@ -91,6 +92,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 )
 @seed_option
 @one_at_a_time_option
+@on_error_option
 @answer_options
 @click.pass_context
 def audit_command(ctx: click.Context, /, **options: Any) -> None:
@@ -189,6 +191,7 @@ def _run(options: dict[str, Any]) -> Audit:
             samples=options["samples"],
             seconds=options["seconds"],
             rng=options["seed"],
+            on_error=options["on_error"],
             progress=progress,
         )
     show_later(later, found)

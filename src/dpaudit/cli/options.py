@@ -102,6 +102,17 @@ def one_at_a_time_option(command: Command) -> Command:
     )(command)
 
 
+def on_error_option(command: Command) -> Command:
+    """What becomes of an error of the target: `--on-error`."""
+    return click.option(
+        "--on-error",
+        type=click.Choice(("output", "raise")),
+        default="output",
+        help="Count an error of TARGET as an output if not every draw raises, or end with it "
+        "(output).",
+    )(command)
+
+
 def read_tester(name: str) -> BatchTester | None:
     """The batch tester of `--tester`; None for bets."""
     if name == BETTING:

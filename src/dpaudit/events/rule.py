@@ -64,8 +64,7 @@ class Rule:
 
     def holds(self, outputs: Outputs) -> npt.NDArray[np.bool_]:
         """Tell for each output whether the event happened."""
-        lengths_of = [name[4:-1] for name in self.places if name.startswith("len(")]
-        encoder = Encoder(lengths_of=lengths_of)
+        encoder = Encoder(always=self.places)
         return self.event.holds(self._seen(encoder.encode(outputs), encoder))
 
     def _seen(self, table: Table, encoder: Encoder) -> Table:

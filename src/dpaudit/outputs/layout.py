@@ -20,6 +20,7 @@ class Column:
     codes: dict[tuple[str, str], int] = field(default_factory=lambda: {("NoneType", "None"): NONE})
     words: list[str] = field(default_factory=list)
     kinds: set[str] = field(default_factory=set)
+    counts_keys: bool = False  # the length of dicts, which their missing keys tell as well
 
     def code(self, key: tuple[str, str]) -> int:
         """Give the code of a word, a new one at first sight while there is room."""
@@ -40,14 +41,17 @@ class Place:
     column: int | None = None
     length: int | None = None  # of the first container seen here
     length_varies: bool = False
+    types: set[str] = field(default_factory=set)  # of the words seen here
+    message: str | None = None  # of the first error seen here
+    messages_vary: bool = False
     inside: dict[tuple[str, Any], "Place"] = field(default_factory=dict)
 
 
 class Layout:
     """Columns in the order of their first sight, found by place."""
 
-    def __init__(self, lengths_of: Collection[str] = ()) -> None:
-        self.lengths_of = frozenset(lengths_of)  # places whose length is a column in any case
+    def __init__(self, always: Collection[str] = ()) -> None:
+        self.always = frozenset(always)  # columns that are there even where they do not vary
         self.columns: list[Column] = []
         self.root = Place("output")
         self.rest = Place("output (rest)")
