@@ -53,8 +53,8 @@ def audit(
     `f(data, size)`; `neighbours` a relation such as `dpaudit.replace_one(...)`, or any object with
     `ask()` and `tell(pair, score)`. `samples` (300 000 if not given) bounds the draws of the
     mechanism, `seconds` the time, within a tenth unless a single output takes longer; without
-    `seconds` the same `rng` gives the same audit. `progress` is called with a `Progress` several times a second. Ctrl-C ends the search and returns what was
-    found so far.
+    `seconds` the same `rng` gives the same audit. `progress` is called with a `Progress` several
+    times a second. Ctrl-C ends the search and returns what was found so far.
 
     `tester` bets by default. Any batch tester, such as `dpaudit.HockeyStickTester()` or an object
     with its two methods, is given an even share of the draws on each of 20 pairs (or on each of
