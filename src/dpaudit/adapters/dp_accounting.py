@@ -14,8 +14,11 @@ def from_dp_accounting(accounted: Any, *, name: str | None = None) -> Profile:
     """Make a claim of a privacy loss distribution, an accountant or an event of dp-accounting.
 
     The claim is the whole curve of delta over epsilon, not one point of it: an excess anywhere
-    refutes it. It is asked once for each level. An event is composed in a PLD accountant, whose discretization is pessimistic. The
+    refutes it. An event is composed in a PLD accountant, whose discretization is pessimistic. The
     neighbours are those that the accountant has in mind: by default, one record more or less.
+
+    Give an accountant when it has composed all: the curve is read when it is needed, each level
+    once.
 
     >>> import dp_accounting, dpaudit
     >>> claim = dpaudit.from_dp_accounting(dp_accounting.GaussianDpEvent(noise_multiplier=1.0))
