@@ -65,7 +65,7 @@ def test_what_nobody_brings_is_asked_for(arguments: tuple[Any, ...], what: str) 
             judge(count, *arguments)
 
 
-def test_a_library_is_recognised_without_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_is_recognised_without_being_imported() -> None:
     class Measurement(SimpleNamespace):
         __module__, __qualname__ = "opendp.mod", "Measurement"
 

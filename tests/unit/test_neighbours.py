@@ -183,6 +183,15 @@ def test_edges_use_up_the_whole_sensitivity(norm: float) -> None:
         assert 0.7 * (1 - 1e-12) <= size <= 0.7
 
 
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_random_moves_keep_the_norm_also_where_they_end_beside_zero(norm: float) -> None:
+    relation = query_answers(4, norm=norm)
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        pair = relation.random_pair(rng)
+        assert 0 < np.linalg.norm(pair.data - pair.neighbour, ord=norm) <= 1
+
+
 def test_given_pairs() -> None:
     relation = pairs([([1.0], []), Pair("a", "b")])
     assert list(relation.edge_pairs()) == [Pair([1.0], []), Pair("a", "b")]

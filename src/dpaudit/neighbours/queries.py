@@ -143,12 +143,21 @@ class QueryAnswers:
         data = np.clip(start, self.low, self.high)
         moved = np.clip(goal, data - self.sensitivity, data + self.sensitivity)
         moved = np.clip(moved, self.low, self.high)
-        if (size := self._size(moved - data)) > self.sensitivity and self.norm < np.inf:
-            moved = data + (moved - data) * (self.sensitivity / size)
-        while self._size(moved - data) > self.sensitivity:  # a sum was rounded up
-            far = np.abs(moved - data) >= np.max(np.abs(moved - data))
+        while np.any(far := np.abs(moved - data) > self.sensitivity):  # a sum was rounded up
             moved = np.where(far, np.nextafter(moved, data), moved)
+        moved = self._shortened(data, moved)
         return self.join(list(map(Slot, data.tolist(), moved.tolist())))
+
+    def _shortened(self, data: Answers, moved: Answers) -> Answers:
+        """As far as the norm of all moves together allows, in the same direction."""
+        moves = moved - data
+        if (size := self._size(moves)) <= self.sensitivity:
+            return moved
+        share, less = self.sensitivity / size, 2.0**-53
+        while self._size(data + share * moves - data) > self.sensitivity:  # rounded up
+            less *= 2.0  # a few steps, however coarse the floats beside large answers are
+            share = self.sensitivity / size * (1.0 - less)
+        return data + share * moves
 
     def _size(self, moves: Answers) -> float:
         """The norm of the moves, of both directions the same."""
