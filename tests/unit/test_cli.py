@@ -156,13 +156,25 @@ def test_the_defaults_are_those_of_the_library(fake: FakeAudit) -> None:
     assert fake.claim == PureDP(1.0)
     assert fake.neighbours == replace_one(floats(-1, 1))
     options = {name: value for name, value in fake.options.items() if name != "progress"}
-    assert options == {"alpha": 1e-6, "samples": None, "seconds": None, "rng": None}
+    assert options == {
+        "alpha": 1e-6,
+        "samples": None,
+        "seconds": None,
+        "rng": None,
+        "on_error": "output",
+    }
 
 
 def test_the_options_are_handed_over(fake: FakeAudit) -> None:
     run(*GOOD, "--alpha", "0.01", "--samples", "5000", "--seconds", "2.5", "--seed", "7")
     options = {name: value for name, value in fake.options.items() if name != "progress"}
-    assert options == {"alpha": 0.01, "samples": 5000, "seconds": 2.5, "rng": 7}
+    assert options == {
+        "alpha": 0.01,
+        "samples": 5000,
+        "seconds": 2.5,
+        "rng": 7,
+        "on_error": "output",
+    }
 
 
 @pytest.mark.parametrize(

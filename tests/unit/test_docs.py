@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.filterwarnings("default::dpaudit.HealthWarning")  # a page may show what they are for
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_prints_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -96,6 +96,7 @@ def test_a_pair_that_earns_is_pressed_before_all_others() -> None:
     ours = race()
     earning, other = contender(0, 2.0), contender(1, -1.0)
     for one in (earning, other):
+        one.bettor.draws = 20_000  # its first look is over
         ours.enter(one)
     ours.judge(earning, 1.0)  # it has gained a nat
     assert ours.turn()[0] is earning

@@ -101,9 +101,11 @@ class Race:
         earning = [one for one in self.contenders if one.gain > 0.0 and self.is_hopeful(one)]
         if earning:
             return self._press(earning)
-        new = next((one for one in self.contenders if one.rung < 0), None)
+        look = self._look(max(self.met - 1, 0))
+        short = (one for one in self.contenders if one.rung < 0 and one.bettor.draws < look)
+        new = next(short, None)
         if new is not None:  # it has had a draw or two, to see how long they take
-            wanted = max(self._look(self.met - 1) - new.bettor.draws, 1)
+            wanted = look - new.bettor.draws
             self._raced += wanted
             return new, wanted
         promising = max(map(self.score, self.contenders), default=0.0) > 0.0
