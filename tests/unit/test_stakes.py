@@ -81,3 +81,14 @@ def test_all_right_or_all_wrong() -> None:
 def test_an_alpha_that_is_no_chance_is_refused() -> None:
     with pytest.raises(ValueError, match=r"alpha must be in \(0, 1\), got 1.5"):
         staked_proportion_lower((1, 2), (3, 4), (5, 6), 1.5)
+
+
+@pytest.mark.parametrize("p", [0.4, 0.525, 0.8])
+def test_where_every_chance_is_p_the_bound_is_above_it_at_most_in_a_share_alpha(p: float) -> None:
+    """Exactly on the claim, over all outcomes: what `measure_epsilon` promises of its guesses."""
+    stakes, trials, alpha = (1, 2, 16), (4, 3, 2), 0.2
+    above = 0.0
+    for hits in itertools.product(*(range(size + 1) for size in trials)):
+        if staked_proportion_lower(stakes, hits, trials, alpha) > p:
+            above += math.prod(map(stats.binom.pmf, hits, trials, [p] * len(hits)))
+    assert 0.0 < above <= alpha

@@ -81,7 +81,7 @@ def _chance_at(
 
     middle = min(points / int(stakes @ trials), 1.0 - 1e-12)
     high = math.log(middle) - math.log1p(-middle)
-    step = 4.0 * math.sqrt(float(stakes @ (stakes * trials))) / max(points, 1)
+    step = min(4.0 * math.sqrt(float(stakes @ (stakes * trials))) / points, 1.0)
     while excess(high) < 0.0:
         high += step
     low = high - step
