@@ -18,6 +18,8 @@ from dpaudit.adapters.multi_freq_ldpy import from_multi_freq_ldpy
 from dpaudit.adapters.needed import needed
 from dpaudit.adapters.opendp import claim_of, from_opendp, neighbours_of
 from dpaudit.adapters.pure_ldp import from_pure_ldp
+from dpaudit.adapters.python_dp import from_python_dp
+from dpaudit.adapters.unbounded import any_float
 from dpaudit.claims import ZCDP, ApproxDP, PureDP
 from dpaudit.domains import categories, floats, integers
 from dpaudit.loading import load_mechanism, load_target
@@ -293,6 +295,47 @@ def test_a_mechanism_of_diffprivlib_gets_plain_numbers_and_our_generator() -> No
     assert shift._rng is None
     with pytest.raises(InvalidMechanism, match="no neighbours for Vector"):
         diffprivlib.neighbours_of("Vector", SimpleNamespace())
+
+
+def test_an_algorithm_of_python_dp_gets_the_values_of_every_partition() -> None:
+    algorithm = SimpleNamespace(
+        quick_result=lambda values: sum(values),
+        dtype="int",
+        epsilon=1.0,
+        delta=0.0,
+        l0_sensitivity=2,
+        linf_sensitivity=3,
+    )
+    subject = from_python_dp(algorithm, records=integers(0, 9), max_records=4)
+    users = dpaudit.lists(integers(0, 9), min_length=6, max_length=6)
+    assert (subject.claim, subject.neighbours) == (
+        PureDP(1.0),
+        add_or_remove_one(users, max_records=4),
+    )
+    release = as_mechanism(subject.mechanism)
+    data = [[1, 2, 3, 10, 20, 30], [4, 5, 6, 40, 50, 60]]
+    drawn = release.draw(data, 2, np.random.default_rng(0))
+    assert np.asarray(drawn).tolist() == [[21, 210], [21, 210]]
+    assert np.asarray(release.draw([], 1, np.random.default_rng(0))).tolist() == [[0, 0]]
+    algorithm.l0_sensitivity = algorithm.linf_sensitivity = "Not set"
+    algorithm.dtype = "float"
+    assert from_python_dp(algorithm).neighbours == add_or_remove_one(any_float(), max_records=10)
+
+
+def test_partitions_of_python_dp_are_looked_at_until_all_are_kept() -> None:
+    selection = SimpleNamespace(
+        should_keep=lambda users: users > 2,
+        probability_of_keep=lambda users: min(1.0, users / 3),
+        max_partitions_contributed=2,
+        epsilon=1.0,
+        delta=0.25,
+    )
+    subject = from_python_dp(selection)
+    assert subject.claim == ApproxDP(1.0, 0.25)
+    assert subject.neighbours.describe() == "3 given pairs"
+    assert subject.neighbours.contains(dpaudit.Pair([2, 2], [3, 3]))
+    drawn = as_mechanism(subject.mechanism).draw([2, 3], 1, np.random.default_rng(0))
+    assert np.asarray(drawn).tolist() == [[False, True]]
 
 
 def test_a_client_reports_one_item() -> None:
