@@ -2,8 +2,16 @@
 
 from importlib.util import find_spec
 
-_LIBRARIES = ("opendp", "diffprivlib", "dp_accounting", "pure_ldp", "multi_freq_ldpy", "python_dp")
-_IMPORTED_AS = {"python_dp": "pydp"}
+_LIBRARIES = (
+    "opendp",
+    "diffprivlib",
+    "dp_accounting",
+    "pure_ldp",
+    "multi_freq_ldpy",
+    "python_dp",
+    "tumult",
+)
+_IMPORTED_AS = {"python_dp": "pydp", "tumult": "tmlt"}
 
 collect_ignore = [
     f"dpaudit/adapters/{name}.py"

@@ -15,10 +15,10 @@ def any_float(*, nan: bool = True, infinite: bool = True) -> Refinable:
     >>> any_float().contains(math.nan), any_float(nan=False).contains(math.nan)
     (True, False)
     """
-    found = floats(-FAR, FAR).with_odd_values()
-    if not nan:
-        found = found.filter(_is_number)
-    return found if infinite else found.filter(_is_bounded)
+    odd = floats(-FAR, FAR).with_odd_values()
+    if nan:
+        return odd if infinite else odd.filter(_is_not_infinite, "not infinite")
+    return odd.filter(_is_number, "no NaN") if infinite else odd.filter(math.isfinite, "finite")
 
 
 def any_integer(*, least: int | None = None, narrow: bool = False) -> Refinable:
@@ -35,5 +35,5 @@ def _is_number(record: float) -> bool:
     return not math.isnan(record)
 
 
-def _is_bounded(record: float) -> bool:
+def _is_not_infinite(record: float) -> bool:
     return not math.isinf(record)
