@@ -10,6 +10,7 @@ _LIBRARIES = (
     "multi_freq_ldpy",
     "python_dp",
     "tumult",
+    "pipeline_dp",
 )
 _IMPORTED_AS = {"python_dp": "pydp", "tumult": "tmlt"}
 

@@ -17,6 +17,7 @@ from dpaudit.adapters.dp_accounting import from_dp_accounting
 from dpaudit.adapters.multi_freq_ldpy import from_multi_freq_ldpy
 from dpaudit.adapters.needed import needed
 from dpaudit.adapters.opendp import claim_of, from_opendp, neighbours_of
+from dpaudit.adapters.pipeline_dp import from_pipeline_dp
 from dpaudit.adapters.pure_ldp import from_pure_ldp
 from dpaudit.adapters.python_dp import from_python_dp
 from dpaudit.adapters.unbounded import any_float, any_integer
@@ -390,6 +391,36 @@ def test_a_measurement_of_tumult_gets_what_its_domain_asks_for() -> None:
     domain = _tumult_domain("NumpyFloatDomain")
     with pytest.raises(InvalidMechanism, match="no neighbours for the metric"):
         tumult.neighbours_of(_named("IfGroupedBy"), domain, 1, records=None, max_records=5)
+
+
+def test_a_pipeline_is_read_when_its_budgets_are_known() -> None:
+    made: list[Any] = []
+
+    def accountant(epsilon: float, delta: float) -> Any:
+        budget = SimpleNamespace(total=(epsilon, delta), finalized=False)
+        budget.compute_budgets = lambda: setattr(budget, "finalized", True)
+        made.append(budget)
+        return budget
+
+    def counts_and_shops(rows: Any, budget: Any) -> Any:
+        shops = sorted({row["shop"] for row in rows})
+        return ((shop, budget.finalized) for shop in shops), iter(shops)
+
+    visits = dpaudit.records(privacy_id=integers(1, 9), shop=categories("a", "b"))
+    subject = from_pipeline_dp(
+        counts_and_shops, epsilon=1.0, delta=0.5, records=visits, accountant=accountant
+    )
+    assert subject.claim == ApproxDP(1.0, 0.5)
+    assert subject.neighbours == dpaudit.add_or_remove_user(visits, "privacy_id", min_users=1)
+    rows = [{"privacy_id": 1, "shop": "b"}, {"privacy_id": 2, "shop": "a"}]
+    drawn = as_mechanism(subject.mechanism).draw(rows, 2, np.random.default_rng(0))
+    assert list(drawn) == [({"a": True, "b": True}, {"a", "b"})] * 2
+    assert [budget.total for budget in made] == [(1.0, 0.5)] * 2
+    pure = from_pipeline_dp(counts_and_shops, epsilon=1.0, delta=0.0, records=visits)
+    assert pure.claim == PureDP(1.0)
+    wrong: Any = 3
+    with pytest.raises(InvalidMechanism, match=r"a function build\(rows, accountant\), got 3"):
+        from_pipeline_dp(wrong, epsilon=1.0, delta=0.0, records=visits)
 
 
 def test_a_client_reports_one_item() -> None:
