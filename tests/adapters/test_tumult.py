@@ -17,6 +17,9 @@ from dpaudit.mechanism import InvalidMechanism, as_mechanism
 pytest.importorskip("tmlt.core", reason="Tumult Core is not installed")
 numpy_domains = import_module("tmlt.core.domains.numpy_domains")
 pandas_domains = import_module("tmlt.core.domains.pandas_domains")
+spark_domains = import_module("tmlt.core.domains.spark_domains")
+metrics = import_module("tmlt.core.metrics")
+aggregations = import_module("tmlt.core.measurements.aggregations")
 noise = import_module("tmlt.core.measurements.noise_mechanisms")
 series = import_module("tmlt.core.measurements.pandas_measurements.series")
 frames = import_module("tmlt.core.measurements.pandas_measurements.dataframe")
@@ -120,6 +123,16 @@ def test_what_cannot_be_made_a_subject_is_said() -> None:
     asked = interactive.MakeInteractive(noise.AddGeometricNoise(1))
     with pytest.raises(InvalidMechanism, match="MakeInteractive is interactive"):
         dpaudit.from_tumult(asked)
+    schema = spark_domains.SparkDataFrameDomain({"A": spark_domains.SparkFloatColumnDescriptor()})
+    slow = aggregations.create_count_measurement(
+        schema,
+        metrics.SymmetricDifference(),
+        measures.PureDP(),
+        1,
+        aggregations.NoiseMechanism.GEOMETRIC,
+    )
+    with pytest.raises(InvalidMechanism, match="takes SparkDataFrameDomain"):
+        dpaudit.from_tumult(slow)
     with pytest.raises(dpaudit.InvalidClaim, match="got inf"):
         dpaudit.from_tumult(noise.AddLaplaceNoise(FLOAT, 0))
     with pytest.raises(InvalidMechanism, match="got 3, which has no input_domain"):

@@ -24,6 +24,13 @@ from dpaudit.returned import short
 ANSWERS = 3  # numbers in a series whose length the domain leaves open
 
 _NORMS = {"AbsoluteDifference": np.inf, "SumOf": 1, "RootSumOfSquared": 2}
+_DOMAINS = (
+    "NumpyFloatDomain",
+    "NumpyIntegerDomain",
+    "ListDomain",
+    "PandasSeriesDomain",
+    "PandasDataFrameDomain",
+)
 _PARTS = ("input_domain", "input_metric", "output_measure", "privacy_function")
 
 
@@ -43,27 +50,42 @@ def from_tumult(
     >>> print(dpaudit.from_tumult(AddLaplaceNoise(NumpyFloatDomain(), 2)))
     AddLaplaceNoise: 0.5-DP; 1 query answer in [-1, 2], each moving by at most 1
     """
+    _check(measurement)
+    claim = claim_of(_kind(measurement.output_measure), measurement.privacy_function(d_in))
+    neighbours = neighbours_of(
+        measurement.input_metric,
+        measurement.input_domain,
+        d_in,
+        records=records,
+        max_records=max_records,
+    )
+    release = one_at_a_time(partial(_released, measurement))
+    return Subject(
+        mechanism=Mechanism(name=_kind(measurement), function=release),
+        claim=claim,
+        neighbours=neighbours,
+    )
+
+
+def _check(measurement: Any) -> None:
     missing = [name for name in _PARTS if not hasattr(measurement, name)]
     if missing:
         raise InvalidMechanism(
             f"from_tumult needs a measurement of Tumult Core, got {short(measurement)}, which has "
             f"no {missing[0]}."
         )
-    name, domain = type(measurement).__name__, measurement.input_domain
+    name, domain = _kind(measurement), _kind(measurement.input_domain)
+    if domain not in _DOMAINS:
+        raise InvalidMechanism(
+            f"from_tumult has numbers, lists and pandas to give, but {name} takes {domain}. "
+            "Write it as a function of rows: dpaudit.one_at_a_time(lambda rows: "
+            "measurement(spark.createDataFrame(rows, schema)))."
+        )
     if measurement.is_interactive:
         raise InvalidMechanism(
             f"{name} is interactive: it answers with an object to ask. Audit the measurements that "
             "are asked of it."
         )
-    return Subject(
-        mechanism=Mechanism(name=name, function=one_at_a_time(partial(_released, measurement))),
-        claim=claim_of(
-            type(measurement.output_measure).__name__, measurement.privacy_function(d_in)
-        ),
-        neighbours=neighbours_of(
-            measurement.input_metric, domain, d_in, records=records, max_records=max_records
-        ),
-    )
 
 
 def claim_of(measure: str, bound: Any) -> Claim:
@@ -83,8 +105,7 @@ def neighbours_of(
     metric: Any, domain: Any, d_in: Any, *, records: Domain | None, max_records: int
 ) -> Relation:
     """The pairs of inputs that are at most this distance apart."""
-    name = type(metric).__name__
-    each = type(getattr(metric, "inner_metric", metric)).__name__
+    name, each = _kind(metric), _kind(getattr(metric, "inner_metric", metric))
     if name in _NORMS and each == "AbsoluteDifference":
         return _answers(domain, _number(d_in, round_up=False), _NORMS[name])
     kind = _records(domain) if records is None else records
@@ -152,8 +173,8 @@ def _packed(domain: Any, data: Any) -> Any:
     return domain.carrier_type(data[0])
 
 
-def _kind(domain: Any) -> str:
-    return type(domain).__name__
+def _kind(part: Any) -> str:
+    return type(part).__name__
 
 
 def _number(exact: Any, *, round_up: bool) -> float:
