@@ -5,7 +5,7 @@ WORKERS ?= 2
 
 VENV := .venv
 LOWEST := .venv-lowest
-LIBRARIES := opendp diffprivlib dp-accounting pure-ldp multi-freq-ldpy
+LIBRARIES := opendp diffprivlib dp-accounting pure-ldp multi-freq-ldpy python-dp tumult pipeline-dp
 BIN := $(VENV)/bin
 TYPED := src tests $(wildcard benchmarks experiments)
 STUDIES := table1 false_positives table2 running_time scaled_gd sample_size peers

@@ -2,6 +2,20 @@
 
 from importlib.util import find_spec
 
-_LIBRARIES = ("opendp", "diffprivlib", "dp_accounting", "pure_ldp", "multi_freq_ldpy")
+_LIBRARIES = (
+    "opendp",
+    "diffprivlib",
+    "dp_accounting",
+    "pure_ldp",
+    "multi_freq_ldpy",
+    "python_dp",
+    "tumult",
+    "pipeline_dp",
+)
+_IMPORTED_AS = {"python_dp": "pydp", "tumult": "tmlt"}
 
-collect_ignore = [f"dpaudit/adapters/{name}.py" for name in _LIBRARIES if find_spec(name) is None]
+collect_ignore = [
+    f"dpaudit/adapters/{name}.py"
+    for name in _LIBRARIES
+    if find_spec(_IMPORTED_AS.get(name, name)) is None
+]

@@ -19,7 +19,10 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.adapters.dp_accounting import from_dp_accounting as from_dp_accounting
     from dpaudit.adapters.multi_freq_ldpy import from_multi_freq_ldpy as from_multi_freq_ldpy
     from dpaudit.adapters.opendp import from_opendp as from_opendp
+    from dpaudit.adapters.pipeline_dp import from_pipeline_dp as from_pipeline_dp
     from dpaudit.adapters.pure_ldp import from_pure_ldp as from_pure_ldp
+    from dpaudit.adapters.python_dp import from_python_dp as from_python_dp
+    from dpaudit.adapters.tumult import from_tumult as from_tumult
     from dpaudit.asserting import PrivacyViolation as PrivacyViolation
     from dpaudit.asserting import assert_private as assert_private
     from dpaudit.asserting import example as example
@@ -111,6 +114,9 @@ _HOME = {
     "from_opendp": "dpaudit.adapters.opendp",
     "from_diffprivlib": "dpaudit.adapters.diffprivlib",
     "from_dp_accounting": "dpaudit.adapters.dp_accounting",
+    "from_python_dp": "dpaudit.adapters.python_dp",
+    "from_tumult": "dpaudit.adapters.tumult",
+    "from_pipeline_dp": "dpaudit.adapters.pipeline_dp",
     "from_pure_ldp": "dpaudit.adapters.pure_ldp",
     "from_multi_freq_ldpy": "dpaudit.adapters.multi_freq_ldpy",
     # how they are tested

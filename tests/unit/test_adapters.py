@@ -11,13 +11,16 @@ import pytest
 from commands import error_line, run
 
 import dpaudit
-from dpaudit.adapters import as_subject, brought_by, diffprivlib
+from dpaudit.adapters import as_subject, brought_by, diffprivlib, tumult
 from dpaudit.adapters.answers import one_way_answers, whole_answers
 from dpaudit.adapters.dp_accounting import from_dp_accounting
 from dpaudit.adapters.multi_freq_ldpy import from_multi_freq_ldpy
 from dpaudit.adapters.needed import needed
 from dpaudit.adapters.opendp import claim_of, from_opendp, neighbours_of
+from dpaudit.adapters.pipeline_dp import from_pipeline_dp
 from dpaudit.adapters.pure_ldp import from_pure_ldp
+from dpaudit.adapters.python_dp import from_python_dp
+from dpaudit.adapters.unbounded import any_float, any_integer
 from dpaudit.claims import ZCDP, ApproxDP, PureDP
 from dpaudit.domains import categories, floats, integers
 from dpaudit.loading import load_mechanism, load_target
@@ -295,6 +298,131 @@ def test_a_mechanism_of_diffprivlib_gets_plain_numbers_and_our_generator() -> No
         diffprivlib.neighbours_of("Vector", SimpleNamespace())
 
 
+def test_an_algorithm_of_python_dp_gets_the_values_of_every_partition() -> None:
+    algorithm = SimpleNamespace(
+        quick_result=lambda values: sum(values),
+        dtype="int",
+        epsilon=1.0,
+        delta=0.0,
+        l0_sensitivity=2,
+        linf_sensitivity=3,
+    )
+    subject = from_python_dp(algorithm, records=integers(0, 9), max_records=4)
+    users = dpaudit.lists(integers(0, 9), min_length=6, max_length=6)
+    assert (subject.claim, subject.neighbours) == (
+        PureDP(1.0),
+        add_or_remove_one(users, max_records=4),
+    )
+    release = as_mechanism(subject.mechanism)
+    data = [[1, 2, 3, 10, 20, 30], [4, 5, 6, 40, 50, 60]]
+    drawn = release.draw(data, 2, np.random.default_rng(0))
+    assert np.asarray(drawn).tolist() == [[21, 210], [21, 210]]
+    assert np.asarray(release.draw([], 1, np.random.default_rng(0))).tolist() == [[0, 0]]
+    algorithm.l0_sensitivity = algorithm.linf_sensitivity = "Not set"
+    algorithm.dtype = "float"
+    assert from_python_dp(algorithm).neighbours == add_or_remove_one(any_float(), max_records=10)
+
+
+def test_partitions_of_python_dp_are_looked_at_until_all_are_kept() -> None:
+    selection = SimpleNamespace(
+        should_keep=lambda users: users > 2,
+        probability_of_keep=lambda users: min(1.0, users / 3),
+        max_partitions_contributed=2,
+        epsilon=1.0,
+        delta=0.25,
+    )
+    subject = from_python_dp(selection)
+    assert subject.claim == ApproxDP(1.0, 0.25)
+    assert subject.neighbours.describe() == "3 given pairs"
+    assert subject.neighbours.contains(dpaudit.Pair([2, 2], [3, 3]))
+    drawn = as_mechanism(subject.mechanism).draw([2, 3], 1, np.random.default_rng(0))
+    assert np.asarray(drawn).tolist() == [[False, True]]
+
+
+@pytest.mark.parametrize(
+    ("metric", "domain", "distance", "neighbours"),
+    [
+        ("AbsoluteDifference", "NumpyFloatDomain", "1/2", query_answers(1, 0.5)),
+        ("AbsoluteDifference", "NumpyIntegerDomain", 2, whole_answers(1, 2, norm=np.inf)),
+        ("SumOf", "PandasSeriesDomain", 1, query_answers(3, norm=1)),
+        ("RootSumOfSquared", "PandasSeriesDomain", 1, query_answers(3, norm=2)),
+        (
+            "SymmetricDifference",
+            "PandasSeriesDomain",
+            2,
+            group(add_or_remove_one(any_float(nan=False, infinite=False), max_records=5), 2),
+        ),
+        ("HammingDistance", "NumpyIntegerDomain", 1, replace_one(any_integer(), max_records=5)),
+    ],
+)
+def test_a_metric_of_tumult_is_a_relation(
+    metric: str, domain: str, distance: Any, neighbours: Any
+) -> None:
+    found = tumult.neighbours_of(
+        _named(metric, inner_metric=_named("AbsoluteDifference")),
+        _tumult_domain(domain),
+        distance,
+        records=None,
+        max_records=5,
+    )
+    assert found == neighbours
+
+
+def test_a_measurement_of_tumult_gets_what_its_domain_asks_for() -> None:
+    exact = SimpleNamespace(to_float=lambda round_up: 0.5 if round_up else 0.25)
+    measurement = _named(
+        "Measurement",
+        input_domain=_named(
+            "ListDomain", element_domain=_tumult_domain("NumpyIntegerDomain"), length=2
+        ),
+        input_metric=_named("SumOf", inner_metric=_named("AbsoluteDifference")),
+        output_measure=_named("ApproxDP"),
+        is_interactive=False,
+        privacy_function=lambda distance: (exact, exact),
+        answer=lambda data: [type(value).__name__ for value in data],
+    )
+    subject = tumult.from_tumult(measurement)
+    assert subject.claim == ApproxDP(0.5, 0.5)
+    assert subject.neighbours == whole_answers(2, 1, norm=1)
+    drawn = as_mechanism(subject.mechanism).draw(np.array([3, 4]), 1, np.random.default_rng(0))
+    assert list(drawn) == [["int64", "int64"]]
+    with pytest.raises(InvalidMechanism, match="no claim for the measure UserDP"):
+        tumult.claim_of("UserDP", 1.0)
+    domain = _tumult_domain("NumpyFloatDomain")
+    with pytest.raises(InvalidMechanism, match="no neighbours for the metric"):
+        tumult.neighbours_of(_named("IfGroupedBy"), domain, 1, records=None, max_records=5)
+
+
+def test_a_pipeline_is_read_when_its_budgets_are_known() -> None:
+    made: list[Any] = []
+
+    def accountant(epsilon: float, delta: float) -> Any:
+        budget = SimpleNamespace(total=(epsilon, delta), finalized=False)
+        budget.compute_budgets = lambda: setattr(budget, "finalized", True)
+        made.append(budget)
+        return budget
+
+    def counts_and_shops(rows: Any, budget: Any) -> Any:
+        shops = sorted({row["shop"] for row in rows})
+        return ((shop, budget.finalized) for shop in shops), iter(shops)
+
+    visits = dpaudit.records(privacy_id=integers(1, 9), shop=categories("a", "b"))
+    subject = from_pipeline_dp(
+        counts_and_shops, epsilon=1.0, delta=0.5, records=visits, accountant=accountant
+    )
+    assert subject.claim == ApproxDP(1.0, 0.5)
+    assert subject.neighbours == dpaudit.add_or_remove_user(visits, "privacy_id", min_users=1)
+    rows = [{"privacy_id": 1, "shop": "b"}, {"privacy_id": 2, "shop": "a"}]
+    drawn = as_mechanism(subject.mechanism).draw(rows, 2, np.random.default_rng(0))
+    assert list(drawn) == [({"a": True, "b": True}, {"a", "b"})] * 2
+    assert [budget.total for budget in made] == [(1.0, 0.5)] * 2
+    pure = from_pipeline_dp(counts_and_shops, epsilon=1.0, delta=0.0, records=visits)
+    assert pure.claim == PureDP(1.0)
+    wrong: Any = 3
+    with pytest.raises(InvalidMechanism, match=r"a function build\(rows, accountant\), got 3"):
+        from_pipeline_dp(wrong, epsilon=1.0, delta=0.0, records=visits)
+
+
 def test_a_client_reports_one_item() -> None:
     client = SimpleNamespace(epsilon=0.5, d=4, privatise=lambda item: (item, type(item).__name__))
     subject = from_pure_ldp(client)
@@ -329,6 +457,24 @@ def test_an_accountant_is_a_claim() -> None:
 def test_a_missing_library_says_how_to_install_it() -> None:
     with pytest.raises(ImportError, match=r"pip install 'dpaudit\[some-extra\]'"):
         needed("no_such_library.part", "some-extra")
+
+
+class _Answering(SimpleNamespace):
+    def __call__(self, data: Any) -> Any:
+        return self.answer(data)
+
+
+def _named(kind: str, **parts: Any) -> Any:
+    """An object of a class of this name."""
+    return type(kind, (_Answering,), {})(**parts)
+
+
+def _tumult_domain(kind: str) -> Any:
+    if kind == "PandasSeriesDomain":
+        return _named(kind, element_domain=_tumult_domain("NumpyFloatDomain"))
+    if kind == "NumpyIntegerDomain":
+        return _named(kind, carrier_type=np.int64)
+    return _named(kind, carrier_type=np.float64, allow_nan=False, allow_inf=False)
 
 
 def _metric(kind: str) -> Any:

@@ -46,11 +46,22 @@ def test_few_rows_are_fitted_with_one_thread(two_threads: None) -> None:
 
 def test_the_largest_numbers_keep_their_order_and_can_be_added() -> None:
     largest = np.finfo(np.float64).max
-    model = trees.fitted(Asked(), np.array([[-largest, 1.0, np.nan, largest]]), [1], None)
+    rows = np.array([[-largest, 1.0, np.nan, largest], [0.0, 0.0, 0.0, 0.0]])
+    model = trees.fitted(Asked(), rows, [1, 0], None)
     first, one, missing, last = model.rows[0]
     assert first < one < last
     assert np.isnan(missing)
     assert np.isfinite([first + first, last + last]).all()
+
+
+def test_a_column_that_is_missing_in_all_rows_is_no_hindrance() -> None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    number = np.arange(100.0)
+    rows = np.column_stack([number, np.full(100, np.nan)])
+    model = trees.fitted(HistGradientBoostingClassifier(), rows, number > 50, None)
+    odds = trees.log_odds(model, np.column_stack([number, number]))  # one that comes later
+    assert np.array_equal(odds > 0, number > 50)
 
 
 def test_outputs_without_any_number_can_be_measured() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpaudit.adapters.answers import one_way_answers, whole_answers
 from dpaudit.adapters.subject import Subject
+from dpaudit.adapters.unbounded import any_float, any_integer
 from dpaudit.claims import ZCDP, ApproxDP, Claim, Profile, PureDP
 from dpaudit.domains import Domain, categories, floats, integers
 from dpaudit.mechanism import InvalidMechanism, Mechanism, one_at_a_time
@@ -21,7 +22,6 @@ from dpaudit.neighbours import Relation, add_or_remove_one, group, query_answers
 from dpaudit.returned import short
 from dpaudit.stats import profiles
 
-FAR = 1000  # how far records go where the domain has no bounds: a clamp cuts them off
 ANSWERS = 3  # query answers in a vector whose length the domain leaves open
 ORDERS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)  # of a Rényi curve
 
@@ -164,17 +164,12 @@ def _records(domain: Any) -> Domain | None:
     if kind == "f":
         if bounds is not None:
             return floats(*bounds)
-        odd = floats(-FAR, FAR).with_odd_values()
-        return odd if atom.nan else odd.filter(_is_number)
+        return any_float(nan=atom.nan)
     if kind in ("i", "u"):
-        narrow = "8" in str(atom.carrier_type)
-        reach = FAR // 10 if narrow else FAR
-        return integers(*(bounds or (0 if kind == "u" else -reach, reach)))
+        if bounds is not None:
+            return integers(*bounds)
+        return any_integer(least=0 if kind == "u" else None, narrow="8" in str(atom.carrier_type))
     return categories(False, True) if kind == "b" else None
-
-
-def _is_number(record: float) -> bool:
-    return record == record
 
 
 def _is_vector(domain: Any) -> bool:

@@ -21,6 +21,10 @@ _MAKERS = {
         "dpaudit.adapters.pure_ldp",
         "from_pure_ldp",
     ),
+    "pydp.algorithms._algorithm.MetaAlgorithm": ("dpaudit.adapters.python_dp", "from_python_dp"),
+    "pydp.NumericalMechanism": ("dpaudit.adapters.python_dp", "from_python_dp"),
+    "_partition_selection.": ("dpaudit.adapters.python_dp", "from_python_dp"),  # of python-dp
+    "tmlt.core.measurements.base.Measurement": ("dpaudit.adapters.tumult", "from_tumult"),
     "diffprivlib.models.": ("dpaudit.adapters.diffprivlib", "from_diffprivlib"),
 }
 

@@ -18,7 +18,7 @@ _MANY = 2_000_000  # numbers from which a pool of threads is worth its making
 def fitted(model: Any, rows: Floats, labels: Any, weights: Floats | None) -> Any:
     """The model, fitted to rows of numbers; NaN stands for what is missing."""
     with _few_threads(rows):
-        return model.fit(_moderate(rows), labels, sample_weight=weights)
+        return model.fit(_known(_moderate(rows)), labels, sample_weight=weights)
 
 
 def log_odds(model: Any, rows: Floats) -> Floats:
@@ -30,6 +30,11 @@ def log_odds(model: Any, rows: Floats) -> Floats:
 def _moderate(rows: Floats) -> Floats:
     """The rows with the largest numbers pulled in: only their order matters to a tree."""
     return np.clip(rows, -_LARGEST, _LARGEST)
+
+
+def _known(rows: Floats) -> Floats:
+    """The rows with zeros in a column that is missing in all: there are no bins of no numbers."""
+    return np.where(np.isnan(rows).all(axis=0), 0.0, rows)
 
 
 def _few_threads(rows: Floats) -> AbstractContextManager[object]:
