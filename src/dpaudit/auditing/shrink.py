@@ -11,15 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
+from dpaudit.auditing.arguments import check_arguments, check_budget, check_floats, entropy_of
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.certify import FOR_CHOOSING, certify, certify_on_draws, fresh_draws, suspect
+from dpaudit.auditing.certify import (
+    FOR_CHOOSING,
+    Suspect,
+    certify,
+    certify_on_draws,
+    fresh_draws,
+    suspect,
+)
 from dpaudit.auditing.plainer import plainer
 from dpaudit.claims import Claim
 from dpaudit.events import plainest_event
 from dpaudit.evidence import Counterexample
 from dpaudit.mechanism import Mechanism, as_mechanism
 from dpaudit.neighbours import InvalidRelation, Pair, Structured
+from dpaudit.outputs import FloatView
 from dpaudit.pair import shown
 from dpaudit.returned import Outputs, joined
 from dpaudit.stats.profiles import most_likely
@@ -41,12 +49,14 @@ def shrink(
     samples: int | None = None,
     seconds: float | None = None,
     rng: np.random.Generator | int | None = None,
+    floats: FloatView = "real",
 ) -> Counterexample | None:
     """The plainest pair found that still breaks a claim, with an event certified on fresh samples.
 
     Starting from a pair that breaks it: fewer records, equal records, zeros, edges and round
     numbers, as long as an event still breaks the claim. None if no event does in the end, not even
-    on the pair given. The bounds of the event hold with probability at least `1 - alpha`.
+    on the pair given. The bounds of the event hold with probability at least `1 - alpha`. With
+    `floats="bits"` an event may be about how floats are rounded.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):
@@ -63,6 +73,7 @@ def shrink(
     """
     check_arguments(claim, alpha, None)
     check_budget(samples, seconds)
+    check_floats(floats)
     start = pair if isinstance(pair, Pair) else Pair(*pair)
     if not isinstance(neighbours, Structured):
         raise TypeError(
@@ -79,6 +90,7 @@ def shrink(
         alpha=float(alpha),
         budget=Budget(_MOST if samples is None else int(samples), seconds),
         entropy=entropy_of(rng),
+        floats=floats,
     )
     return shrinker.certify(shrinker.plainest(found))
 
@@ -91,12 +103,19 @@ def simplest(
     *,
     budget: Budget,
     entropy: int,
+    floats: FloatView = "real",
 ) -> Counterexample | None:
     """A plainer counterexample than the one found; None if there is none, or no budget for it."""
     if not isinstance(neighbours, Structured):
         return None
     shrinker = Shrinker(
-        mechanism, claim, neighbours, alpha=found.alpha, budget=budget, entropy=entropy
+        mechanism,
+        claim,
+        neighbours,
+        alpha=found.alpha,
+        budget=budget,
+        entropy=entropy,
+        floats=floats,
     )
     pair = shrinker.plainest(found.pair)
     return None if pair is found.pair else shrinker.certify(pair)
@@ -114,6 +133,7 @@ class Shrinker:
         alpha: float,
         budget: Budget,
         entropy: int,
+        floats: FloatView,
     ) -> None:
         self._mechanism = mechanism
         self._claim = claim
@@ -121,6 +141,7 @@ class Shrinker:
         self._alpha = alpha
         self._budget = budget
         self._entropy = entropy
+        self._floats = floats
         left = max(budget.samples - budget.spent, 0)
         self._certifying = min(left // 3, _MOST_CERTIFYING)
         self._end = budget.spent + min(left, _MOST) - self._certifying
@@ -153,7 +174,7 @@ class Shrinker:
         if min(map(len, seen)) == 0:
             return None
         found = certify_on_draws(
-            suspect(pair, self._claim, seen, self._rng()),
+            self._suspect(pair, seen),
             self._mechanism,
             draws=self._certifying // 2 - choosing,
             alpha=self._alpha,
@@ -172,7 +193,7 @@ class Shrinker:
             if min(map(len, (*chosen, *held_out))) == 0:
                 return False
             found = certify(
-                suspect(pair, self._claim, chosen, self._rng()),
+                self._suspect(pair, chosen),
                 ([held_out[0]], [held_out[1]]),
                 draws=size,
                 alpha=_ALPHA,
@@ -184,6 +205,9 @@ class Shrinker:
             if found.likely.rate <= most_likely(self._claim.delta, found.unlikely.rate):
                 return False
         return False
+
+    def _suspect(self, pair: Pair, seen: tuple[Outputs, Outputs]) -> Suspect:
+        return suspect(pair, self._claim, seen, self._rng(), floats=self._floats)
 
     def _draw(self, pair: Pair, size: int) -> tuple[Outputs, Outputs]:
         data, neighbour = (

@@ -15,6 +15,7 @@ from dpaudit.cli.failures import Refusal, with_notes
 from dpaudit.cli.options import (
     answer_options,
     claim_option,
+    floats_option,
     one_at_a_time_option,
     read_trials,
     seed_option,
@@ -89,6 +90,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
     "--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help="At most so long."
 )
 @seed_option
+@floats_option
 @one_at_a_time_option
 @answer_options
 @click.pass_context
@@ -168,6 +170,7 @@ def _run(options: dict[str, Any]) -> Audit:
     names = Neighbourhood.__slots__
     neighbours = read_neighbours(Neighbourhood(**{name: options[name] for name in names}))
     tester = read_trials(options["tester"], options["trials"])
+    chosen: dict[str, Any] = {} if tester is None else {"tester": tester}
     mechanism = read_mechanism(options["target"], one_at_a_time=options["one_at_a_time"])
 
     from dpaudit.auditing import audit
@@ -178,11 +181,12 @@ def _run(options: dict[str, Any]) -> Audit:
             mechanism,
             claim,
             neighbours,
-            **({} if tester is None else {"tester": tester}),
+            **chosen,
             alpha=options["alpha"],
             samples=options["samples"],
             seconds=options["seconds"],
             rng=options["seed"],
+            floats=options["floats"],
             progress=progress,
         )
     show_later(later, found)

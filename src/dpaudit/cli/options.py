@@ -69,6 +69,17 @@ def seed_option(command: Command) -> Command:
     )(command)
 
 
+def floats_option(command: Command) -> Command:
+    """What a float is: `--floats`."""
+    return click.option(
+        "--floats",
+        type=click.Choice(("real", "bits")),
+        default="real",
+        show_default=True,
+        help="A float is a real number; or bits: how it is rounded is looked at too.",
+    )(command)
+
+
 def answer_options(command: Command) -> Command:
     """What becomes of the answer: `--output`, `--json`, `--quiet`."""
     output = click.option(

@@ -16,6 +16,7 @@ from dpaudit.cli.failures import Refusal
 from dpaudit.cli.options import (
     answer_options,
     claim_option,
+    floats_option,
     read_tester,
     seed_option,
     tester_options,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @claim_option
 @tester_options
 @seed_option
+@floats_option
 @answer_options
 @click.pass_context
 def samples_command(ctx: click.Context, /, **options: Any) -> None:
@@ -69,6 +71,7 @@ def _run(options: dict[str, Any]) -> Audit:
             tester=tester,
             alpha=options["alpha"],
             rng=options["seed"],
+            floats=options["floats"],
         )
     show_later(later, found)
     return found

@@ -162,6 +162,9 @@ class IsNumber:
         return f"{_name(encoder, self.column)} is a finite number"
 
 
+Single: TypeAlias = Above | Below | Between | Outside | Equals | IsWord | IsNumber
+
+
 @dataclass(frozen=True, slots=True)
 class Both:
     """Two events at once; either may be two events again.

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.auditing.arguments import check_alpha, check_budget, entropy_of
+from dpaudit.auditing.arguments import check_alpha, check_budget, check_floats, entropy_of
 from dpaudit.measuring.choose import most_likely
 from dpaudit.measuring.guess import Counts, Guess, best_guess
 from dpaudit.measuring.learn import recipes
 from dpaudit.mechanism import Mechanism, as_mechanism, draw_labelled
-from dpaudit.outputs import Encoder, Table, stack
+from dpaudit.outputs import Encoder, FloatView, Table, stack
 from dpaudit.pair import Pair
 from dpaudit.testers.parts import Labelled, as_known
 
@@ -76,13 +76,15 @@ def measure_epsilon(
     alpha: float = 0.05,
     samples: int | None = None,
     rng: np.random.Generator | int | None = None,
+    floats: FloatView = "real",
     progress: Callable[[int, int], None] | None = None,
 ) -> EpsilonBound:
     """Certify the largest epsilon of pure DP that the draws allow, on one pair of datasets.
 
     The bound is above the true epsilon of the mechanism with probability at most `alpha`. All
     `samples` (a million if not given) are drawn, on either side as a fair coin says. `progress` is
-    called with the draws made and wanted. The same `rng` gives the same bound.
+    called with the draws made and wanted. The same `rng` gives the same bound. With `floats="bits"`
+    how floats are rounded counts too; otherwise a float is a real number.
 
     >>> import numpy as np, dpaudit
     >>> def count(data, size, rng):
@@ -93,12 +95,14 @@ def measure_epsilon(
     """
     check_alpha(alpha)
     check_budget(samples, None)
+    check_floats(floats)
     total = DEFAULT_SAMPLES if samples is None else int(samples)
     if total < FEWEST_SAMPLES:
         raise ValueError(f"samples must be at least {FEWEST_SAMPLES}, got {samples!r}.")
     start, entropy = time.perf_counter(), entropy_of(rng)
     subject = as_mechanism(mechanism)
-    source = _Source(subject, Pair(data, neighbour), entropy, total, progress)
+    encoder = Encoder(floats=floats)
+    source = _Source(subject, Pair(data, neighbour), entropy, total, progress, encoder)
     guess = _chosen(source, total, float(alpha))
     counted = total - source.made
     counts = sum((guess.count(*drawn) for drawn in source.draw(counted)), start=Counts())
@@ -137,6 +141,7 @@ class _Source:
         entropy: int,
         total: int,
         progress: Callable[[int, int], None] | None,
+        encoder: Encoder,
     ) -> None:
         self.pair = pair
         self.made = 0
@@ -144,7 +149,7 @@ class _Source:
         self._entropy = entropy
         self._total = total
         self._progress = progress
-        self._encoder = Encoder()
+        self._encoder = encoder
         self._known: Table | None = None
 
     def labelled(self, size: int) -> Labelled:

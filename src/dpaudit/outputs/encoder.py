@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from dpaudit.outputs.bits import FloatView
 from dpaudit.outputs.layout import OTHER, WORDS, Layout
 from dpaudit.outputs.leaves import Key
 from dpaudit.outputs.sheet import encoded
@@ -24,11 +25,25 @@ class Encoder:
     ("output['count']", "len(output['tags'])", "output['tags'][0]", "output['tags'][1]")
     >>> table.numbers[:, 0].tolist(), encoder.word(3, int(table.codes()[1, 3]))
     ([3.0, 4.0], 'missing')
+
+    With `floats="bits"` a place with floats has columns for how they are rounded (`bits.py`).
+
+    >>> encoder = Encoder(floats="bits")
+    >>> encoder.encode([0.75]).numbers.tolist()
+    [[0.75, -2.0, -1.0, 2.0, 0.0]]
+    >>> encoder.names
+    ('output', 'grain(output)', 'magnitude(output)', 'width(output)', 'last_bits(output)')
     """
 
-    def __init__(self, *, lengths_of: Collection[str] = ()) -> None:
-        """`lengths_of` names places whose length is a column in any case."""
-        self._layout = Layout(lengths_of)
+    def __init__(
+        self,
+        *,
+        floats: FloatView = "real",
+        lengths_of: Collection[str] = (),
+        bits_of: Collection[str] = (),
+    ) -> None:
+        """`lengths_of` and `bits_of` name places whose length or bits are columns in any case."""
+        self._layout = Layout(lengths_of, bits_of, floats)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from dpaudit.events import (
     Rule,
 )
 from dpaudit.outputs import MINUS_INF, MISSING, NAN, NONE, PLUS_INF
+from dpaudit.outputs.bits import about_bits
+from dpaudit.report.bits import bits_code
 
 _LITERALS = ("str", "bytes", "int")  # words whose text is the Python that makes them
 _INSIDE = re.compile(r"(?P<place>.+)\[(?P<key>.+)\]")
@@ -65,6 +67,9 @@ def _test(event: Event, rule: Rule) -> str | None:
     place = rule.places[event.column]
     if place.endswith(("'", " (rest)")):  # two places of one name, and all that found no place
         return None
+    bits = about_bits(place)
+    if bits is not None:
+        return bits_code(event, *bits)
     match event:
         case Above(_, threshold):
             return f"{place} > {_number(threshold)}"
