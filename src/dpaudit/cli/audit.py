@@ -17,6 +17,7 @@ from dpaudit.cli.options import (
     claim_option,
     floats_option,
     one_at_a_time_option,
+    read_floats,
     read_trials,
     seed_option,
     tester_options,
@@ -166,7 +167,7 @@ def health_warnings_later() -> Iterator[list[str]]:
 
 
 def _run(options: dict[str, Any]) -> Audit:
-    claim = read_claim(options["claim"])
+    claim, floats = read_claim(options["claim"]), read_floats(options)
     names = Neighbourhood.__slots__
     neighbours = read_neighbours(Neighbourhood(**{name: options[name] for name in names}))
     tester = read_trials(options["tester"], options["trials"])
@@ -186,7 +187,7 @@ def _run(options: dict[str, Any]) -> Audit:
             samples=options["samples"],
             seconds=options["seconds"],
             rng=options["seed"],
-            floats=options["floats"],
+            floats=floats,
             progress=progress,
         )
     show_later(later, found)

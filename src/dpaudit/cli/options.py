@@ -11,6 +11,7 @@ import click
 from dpaudit.cli.failures import Refusal
 
 if TYPE_CHECKING:
+    from dpaudit.outputs import FloatView
     from dpaudit.testers.batch import BatchTester
     from dpaudit.testers.trials import Trials
 
@@ -120,6 +121,17 @@ def read_tester(name: str) -> BatchTester | None:
 
     tester: BatchTester = getattr(dpaudit, TESTERS[name])()
     return tester
+
+
+def read_floats(options: dict[str, Any]) -> FloatView:
+    """What `--floats` says, if it goes with `--tester`."""
+    floats: FloatView = options["floats"]
+    if floats != "real" and options["tester"] != BETTING:
+        raise Refusal(
+            f"--floats {floats} goes with --tester {BETTING} only, got {options['tester']}. "
+            "Leave out one of them."
+        )
+    return floats
 
 
 def read_trials(name: str, count: int | None) -> BatchTester | Trials | None:

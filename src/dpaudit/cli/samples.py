@@ -17,6 +17,7 @@ from dpaudit.cli.options import (
     answer_options,
     claim_option,
     floats_option,
+    read_floats,
     read_tester,
     seed_option,
     tester_options,
@@ -56,7 +57,7 @@ def samples_command(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _run(options: dict[str, Any]) -> Audit:
-    claim = read_claim(options["claim"])
+    claim, floats = read_claim(options["claim"]), read_floats(options)
     tester = read_tester(options["tester"])
     outputs = read_outputs(options["outputs"])
     neighbour_outputs = read_outputs(options["neighbour_outputs"])
@@ -71,7 +72,7 @@ def _run(options: dict[str, Any]) -> Audit:
             tester=tester,
             alpha=options["alpha"],
             rng=options["seed"],
-            floats=options["floats"],
+            floats=floats,
         )
     show_later(later, found)
     return found

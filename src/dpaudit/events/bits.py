@@ -23,12 +23,12 @@ from dpaudit.outputs import Encoder
 from dpaudit.outputs.bits import (
     FLOAT32,
     GRAIN,
-    GRAIN_OF_ZERO,
     LAST,
     LAST_BITS,
     MAGNITUDE,
-    MAGNITUDE_OF_ZERO,
+    RANGES,
     WIDTH,
+    ZERO,
     about_bits,
 )
 
@@ -55,28 +55,23 @@ def words_of(event: Event, encoder: Encoder) -> str:
     about, place = found
     if isinstance(event, IsWord | IsNumber):  # bits are there or missing, as the number is
         return f"{place} is {'not ' * isinstance(event, IsWord)}a finite number"
-    return " or ".join(_WORDS[about](place, span) for span in spans(event))
+    said = [_said(about, place, span) for span in spans(event, about)]
+    return " or ".join(said) or event.words(encoder)
 
 
-def spans(event: Event) -> tuple[Span, ...]:
-    """Give the whole numbers in an event, one span or two; none for an event about words.
+def spans(event: Event, about: str) -> tuple[Span, ...]:
+    """Give the whole numbers in an event that a column of bits can hold, in one span or two.
 
-    >>> spans(Below(0, -52.5)), spans(Outside(0, 2.0, 5.0)), spans(Between(0, 2.0, 5.0))
-    (((None, -53),), ((None, 1), (6, None)), ((3, 4),))
+    >>> spans(Below(0, -52.5), GRAIN), spans(Outside(0, 2.0, 53.0), WIDTH)
+    (((None, -53),), ((None, 1),))
     """
-    match event:
-        case Above(_, threshold):
-            return ((_above(threshold), None),)
-        case Below(_, threshold):
-            return ((None, _below(threshold)),)
-        case Between(_, low, high):
-            return ((_above(low), _below(high)),)
-        case Outside(_, low, high):
-            return (None, _below(low)), (_above(high), None)
-        case Equals(_, number):
-            return ((int(number), int(number)),)
-        case _:
-            return ()
+    first, last = RANGES[about]
+    found = ((max(low, first), min(high, last)) for low, high in _spans(event))
+    return tuple(
+        (int(low) if low > first else None, int(high) if high < last else None)
+        for low, high in found
+        if low <= high
+    )
 
 
 def is_zero(about: str, span: Span) -> bool:
@@ -85,36 +80,43 @@ def is_zero(about: str, span: Span) -> bool:
     >>> is_zero(GRAIN, (1024, None)), is_zero(WIDTH, (None, 1))
     (True, False)
     """
-    least, largest = span
-    if about == GRAIN:
-        return least is not None and least >= GRAIN_OF_ZERO
-    of_zero = {MAGNITUDE: MAGNITUDE_OF_ZERO, WIDTH: 0.0}.get(about)
-    return of_zero is not None and largest is not None and largest <= of_zero
+    return about in ZERO and ZERO[about] == (span[0] if about == GRAIN else span[1])
 
 
-def _above(threshold: float) -> int:
-    return math.floor(threshold) + 1
+def _spans(event: Event) -> list[tuple[float, float]]:
+    match event:
+        case Above(_, threshold):
+            return [(math.floor(threshold) + 1, math.inf)]
+        case Below(_, threshold):
+            return [(-math.inf, math.ceil(threshold) - 1)]
+        case Between(_, low, high):
+            return [(math.floor(low) + 1, math.ceil(high) - 1)]
+        case Outside(_, low, high):
+            return [(-math.inf, math.ceil(low) - 1), (math.floor(high) + 1, math.inf)]
+        case Equals(_, number):
+            return [(number, number)]
+        case _:
+            return []
 
 
-def _below(threshold: float) -> int:
-    return math.ceil(threshold) - 1
+def _said(about: str, place: str, span: Span) -> str:
+    if span == (None, None):
+        return f"{place} is a finite number"
+    return f"{place} = 0" if is_zero(about, span) else _WORDS[about](place, span)
 
 
 def _grain(place: str, span: Span) -> str:
     least, largest = span
-    if is_zero(GRAIN, span):
-        return f"{place} = 0"
     if least is None:
         assert largest is not None
-        return f"{place} is not a multiple of 2^{largest + 1}"
+        nonzero = largest + 1 == ZERO[GRAIN]
+        return f"{place} is not {'0' if nonzero else f'a multiple of 2^{largest + 1}'}"
     multiple = f"{place} is a multiple of 2^{least}"
     return multiple if largest is None else f"{multiple} but not of 2^{largest + 1}"
 
 
 def _magnitude(place: str, span: Span) -> str:
     least, largest = span
-    if is_zero(MAGNITUDE, span):
-        return f"{place} = 0"
     if largest is None:
         return f"|{place}| >= 2^{least}"
     below = f"|{place}| < 2^{largest + 1}"
@@ -123,8 +125,6 @@ def _magnitude(place: str, span: Span) -> str:
 
 def _width(place: str, span: Span) -> str:
     least, largest = span
-    if is_zero(WIDTH, span):
-        return f"{place} = 0"
     if largest is None:
         assert least is not None
         more = f"more than {least - 1} significant bits"
@@ -138,7 +138,7 @@ def _width(place: str, span: Span) -> str:
 
 
 def _last_bits(place: str, span: Span) -> str:
-    least, largest = (max(span[0] or 0, 0), 2**LAST - 1 if span[1] is None else span[1])
+    least, largest = span[0] or 0, 2**LAST - 1 if span[1] is None else span[1]
     return f"the last {LAST} bits of {place} are {_from_to(_binary(least), _binary(largest))}"
 
 

@@ -23,8 +23,13 @@ FLOATING = (GRAIN, WIDTH, LAST_BITS)  # what a real number does not have
 LAST = 4  # bits
 FLOAT32 = 24  # significant bits
 _SIGNIFICANT = 53  # bits of a float64
-GRAIN_OF_ZERO = 1024.0  # a multiple of every power of 2, and smaller than any
-MAGNITUDE_OF_ZERO = -1075.0
+RANGES = {  # of finite floats; 0 is a multiple of every power of 2, and smaller than any
+    GRAIN: (-1074, 1024),
+    MAGNITUDE: (-1075, 1023),
+    WIDTH: (0, _SIGNIFICANT),
+    LAST_BITS: (0, 2**LAST - 1),
+}
+ZERO = {GRAIN: RANGES[GRAIN][1], MAGNITUDE: RANGES[MAGNITUDE][0], WIDTH: 0}
 
 _NAME = re.compile(rf"(?P<about>{'|'.join(ABOUT_BITS)})\((?P<place>.+)\)'*")
 
@@ -72,12 +77,12 @@ def bits_of(numbers: Floats) -> dict[str, Floats]:
     trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1
     zero = whole == 0
     return {
-        GRAIN: _where(zero, GRAIN_OF_ZERO, exponent - _SIGNIFICANT + trailing),
-        MAGNITUDE: _where(zero, MAGNITUDE_OF_ZERO, exponent - 1),
-        WIDTH: _where(zero, 0.0, _SIGNIFICANT - trailing),
+        GRAIN: _where(zero, ZERO[GRAIN], exponent - _SIGNIFICANT + trailing),
+        MAGNITUDE: _where(zero, ZERO[MAGNITUDE], exponent - 1),
+        WIDTH: _where(zero, ZERO[WIDTH], _SIGNIFICANT - trailing),
         LAST_BITS: (whole & (2**LAST - 1)).astype(np.float64),
     }
 
 
-def _where(zero: npt.NDArray[np.bool_], of_zero: float, others: npt.NDArray[Any]) -> Floats:
+def _where(zero: npt.NDArray[np.bool_], of_zero: int, others: npt.NDArray[Any]) -> Floats:
     return np.where(zero, of_zero, others).astype(np.float64)

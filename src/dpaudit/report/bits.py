@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dpaudit.events.bits import Span, is_zero, spans
 from dpaudit.events.kinds import IsNumber, Single
-from dpaudit.outputs.bits import GRAIN, LAST, LAST_BITS, MAGNITUDE, WIDTH, about_bits
+from dpaudit.outputs.bits import GRAIN, LAST, LAST_BITS, MAGNITUDE, WIDTH, ZERO, about_bits
 
-_SIGNIFICANT = 53
 _AXES = {
     GRAIN: "lowest set bit of {place}, as a power of 2",
     MAGNITUDE: "highest set bit of {place}, as a power of 2",
@@ -36,26 +35,34 @@ def bits_code(event: Single, about: str, place: str) -> str | None:
     """
     if isinstance(event, IsNumber):
         return f"math.isfinite({place})"
-    tests = [_test(about, place, span) for span in spans(event)]
+    tests = [_test(about, place, span) for span in spans(event, about)]
     return " or ".join(tests) if tests else None
 
 
 def _test(about: str, place: str, span: Span) -> str:
     least, largest = span
+    if span == (None, None):
+        return f"math.isfinite({place})"
     if is_zero(about, span):
         return f"{place} == 0"
+    if about == GRAIN:
+        return _grain(f"abs({place})", least, largest)
     if about == MAGNITUDE:
         high = "math.inf" if largest is None else f"2.0**{largest + 1}"
         return f"{0 if least is None else f'2.0**{least}'} <= abs({place}) < {high}"
     fraction = f"abs(math.frexp({place})[0])"  # in [0.5, 1)
-    if about == LAST_BITS:
-        first, last = least or 0, 2**LAST - 1 if largest is None else largest
-        return f"{first} <= {fraction} * 2.0**{_SIGNIFICANT} % {2**LAST} <= {last}"
-    if about == WIDTH:
-        # at most n bits: a multiple of 2^-n
+    if about == WIDTH:  # at most n bits: a multiple of 2^-n
         bounds = None if largest is None else -largest, None if least is None else 1 - least
         return _multiples(fraction, *bounds)
-    return _multiples(f"abs({place})", least, None if largest is None else largest + 1)
+    first, last = least or 0, 2**LAST - 1 if largest is None else largest
+    return f"{first} <= {fraction} * 2.0**53 % {2**LAST} <= {last}"
+
+
+def _grain(number: str, least: int | None, largest: int | None) -> str:
+    if largest is None or largest + 1 < ZERO[GRAIN]:
+        return _multiples(number, least, None if largest is None else largest + 1)
+    multiple = "" if least is None else f"{_multiples(number, least, None)} and "
+    return f"{multiple}0 < {number} < math.inf"  # of all powers of 2 only 0 is a multiple
 
 
 def _multiples(number: str, of: int | None, not_of: int | None) -> str:
