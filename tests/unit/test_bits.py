@@ -162,6 +162,14 @@ def test_a_rule_asks_whole_numbers_too() -> None:
     assert rule.holds(["three", 0.5, 3]).tolist() == [False, False, True]
 
 
+def test_other_events_are_said_as_ever() -> None:
+    encoder = Encoder()
+    encoder.encode([[0.5, "this or that"], [2.5, "no"]])
+    word = IsWord(1, encoder.codes(1)["str", "'this or that'"])
+    for event in (Both(Both(Outside(0, 1.0, 2.0), word), Above(0, 0.1)), Both(word, word)):
+        assert words_of(event, encoder) == event.words(encoder)
+
+
 def test_only_what_a_real_number_does_not_have_is_a_floating_point_finding() -> None:
     encoder = Encoder(floats="bits")
     encoder.encode(OUTPUTS)

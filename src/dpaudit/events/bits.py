@@ -46,8 +46,10 @@ def words_of(event: Event, encoder: Encoder) -> str:
     'output is not a float32 (it has more than 24 significant bits) and |output| < 2^-3'
     """
     if isinstance(event, Both):
-        parts = (words_of(part, encoder) for part in (event.first, event.second))
-        return " and ".join(f"({part})" if " or " in part else part for part in parts)
+        parts = ((part, words_of(part, encoder)) for part in (event.first, event.second))
+        return " and ".join(
+            f"({text})" if isinstance(part, Outside) else text for part, text in parts
+        )
     name = encoder.names[event.column] if isinstance(event, Single) else ""
     found = about_bits(name)
     if found is None:
