@@ -5,6 +5,7 @@ WORKERS ?= 2
 
 VENV := .venv
 LOWEST := .venv-lowest
+LIBRARIES := opendp diffprivlib dp-accounting pure-ldp multi-freq-ldpy
 BIN := $(VENV)/bin
 TYPED := src tests $(wildcard benchmarks experiments)
 STUDIES := table1 false_positives table2 running_time scaled_gd sample_size peers
@@ -16,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest clean
+.PHONY: help demo test test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest test-adapters clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,8 +67,16 @@ experiments-quick: $(VENV)/.core ## a rehearsal of every experiment, in minutes
 test-lowest: $(LOWEST)/.installed ## the tests, on the oldest dependencies we promise
 	@$(PYTEST_ENV) $(LOWEST)/bin/python -m pytest --quiet -n $(WORKERS)
 
+# One environment each: what they pin does not always fit together.
+test-adapters: $(LIBRARIES:%=test-adapter-%) ## the adapters, each on the newest release of its library
+
+test-adapter-%: .venv-%/.installed
+	@echo "== $*"
+	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/adapters/test_$(subst -,_,$*).py src/dpaudit/adapters/$(subst -,_,$*).py
+	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/unit/test_docs.py -k libraries
+
 clean: ## remove virtual environments, caches and build outputs
-	rm -rf $(VENV) $(LOWEST) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) $(LIBRARIES:%=.venv-%) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(TYPED) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # bin/pip comes last in the making of an environment: where it stands, the environment is whole.
@@ -96,6 +105,15 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/pip
 	@echo "== installing dpaudit and what builds its site into $(VENV)"
 	@$(BIN)/python $(PIP_INSTALL) --editable '.[docs]'
 	@touch $@ $(VENV)/.core
+
+$(LIBRARIES:%=.venv-%/bin/pip):
+	@echo "== making $(@:%/bin/pip=%)"
+	@$(PYTHON) -m venv $(@:%/bin/pip=%)
+
+$(LIBRARIES:%=.venv-%/.installed): .venv-%/.installed: pyproject.toml | .venv-%/bin/pip
+	@echo "== installing dpaudit and $* into .venv-$*"
+	@.venv-$*/bin/python $(PIP_INSTALL) --upgrade --editable '.[test,$*]'
+	@touch $@
 
 $(LOWEST)/bin/pip:
 	@echo "== making $(LOWEST)"

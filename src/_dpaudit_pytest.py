@@ -144,6 +144,7 @@ class Run:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._outside = TURNS.get()
         self._rows: list[tuple[str, tuple[str, ...]]] = []  # with the test, to sort by
         self._files: list[tuple[str, str]] = []
         self._problems: list[str] = []
@@ -163,6 +164,10 @@ class Run:
             return (yield)
         finally:
             TURNS.set(item.stash[BEFORE])
+
+    def pytest_unconfigure(self) -> None:
+        """End the run, perhaps in the middle of a test: Ctrl-C leaves out its teardown."""
+        TURNS.set(self._outside)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -14,6 +14,12 @@ from typing import TYPE_CHECKING
 from dpaudit._version import __version__
 
 if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compares the two
+    from dpaudit.adapters import Subject as Subject
+    from dpaudit.adapters.diffprivlib import from_diffprivlib as from_diffprivlib
+    from dpaudit.adapters.dp_accounting import from_dp_accounting as from_dp_accounting
+    from dpaudit.adapters.multi_freq_ldpy import from_multi_freq_ldpy as from_multi_freq_ldpy
+    from dpaudit.adapters.opendp import from_opendp as from_opendp
+    from dpaudit.adapters.pure_ldp import from_pure_ldp as from_pure_ldp
     from dpaudit.asserting import PrivacyViolation as PrivacyViolation
     from dpaudit.asserting import assert_private as assert_private
     from dpaudit.asserting import example as example
@@ -100,6 +106,13 @@ _HOME = {
     "one_at_a_time": "dpaudit.mechanism",
     "InvalidOutput": "dpaudit.returned",
     "HealthWarning": "dpaudit.mechanism",
+    # what brings its own claim and neighbours
+    "Subject": "dpaudit.adapters",
+    "from_opendp": "dpaudit.adapters.opendp",
+    "from_diffprivlib": "dpaudit.adapters.diffprivlib",
+    "from_dp_accounting": "dpaudit.adapters.dp_accounting",
+    "from_pure_ldp": "dpaudit.adapters.pure_ldp",
+    "from_multi_freq_ldpy": "dpaudit.adapters.multi_freq_ldpy",
     # how they are tested
     "BettingTester": "dpaudit.testers.betting",
     "BatchTester": "dpaudit.testers.batch",

@@ -1,18 +1,49 @@
-"""What looks like a mistake in a mechanism: a seed fixed inside it."""
+"""What looks like a mistake in a mechanism, and the check for one: a seed fixed inside it."""
 
 import math
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpaudit.mechanism import HealthWarning
 from dpaudit.returned import Outputs
 
 _SEEDED_DRAWS = 1024  # of a call's outputs, how many are compared with the next call's
 _SEEDED_NATS = 41.0  # exp(-41) < 2e-18: equal by chance is excluded
 _SEEDED_SIDES = 64  # how many datasets are remembered: memory does not grow with the pairs
+
+
+class HealthWarning(UserWarning):
+    """Something about a mechanism looks like a mistake; the audit goes on."""
+
+
+@contextmanager
+def noting(notes: list[str]) -> Iterator[None]:
+    """Note what health warnings say, each once, and warn of it; others are warned of as ever.
+
+    >>> notes: list[str] = []
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     for _ in range(2):
+    ...         with noting(notes):
+    ...             warnings.warn("odd", HealthWarning)
+    >>> notes
+    ['odd']
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", HealthWarning)
+        yield
+    for warning in caught:
+        text = str(warning.message)
+        if not issubclass(warning.category, HealthWarning):
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+        elif text not in notes:
+            notes.append(text)
+            warnings.warn(text, HealthWarning, stacklevel=4)
 
 
 @dataclass(slots=True)

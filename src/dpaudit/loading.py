@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dpaudit.adapters import Subject, brought_by
 from dpaudit.mechanism import InvalidMechanism, Mechanism, as_mechanism, one_at_a_time
 from dpaudit.naming import ONE_AT_A_TIME
 from dpaudit.returned import short
@@ -26,11 +27,25 @@ def load_mechanism(text: str) -> Mechanism:
     >>> load_mechanism("dpaudit.mechanisms:LaplaceCount").name
     'LaplaceCount'
     """
-    return replace(as_mechanism(load_callable(text)), target=text)
+    found = load_target(text)
+    return as_mechanism(found.mechanism) if isinstance(found, Subject) else found
+
+
+def load_target(text: str) -> Mechanism | Subject:
+    """Find the mechanism of this name, with its claim and neighbours if it brings them.
+
+    >>> print(type(load_target("dpaudit.mechanisms:LaplaceCount")).__name__)
+    Mechanism
+    """
+    found = load_callable(text)
+    brought = brought_by(found)
+    if brought is None:
+        return replace(as_mechanism(found), target=text)
+    return replace(brought, mechanism=replace(as_mechanism(brought.mechanism), target=text))
 
 
 def load_callable(text: str) -> Any:
-    """Find a function by its name, whatever arguments it takes; a class is called with none.
+    """Find a function or subject by its name; a class is called with no arguments.
 
     >>> load_callable("math:sqrt")(4.0)
     2.0
@@ -40,7 +55,7 @@ def load_callable(text: str) -> Any:
         inner = text.removeprefix(opening).removesuffix(closing)
         return one_at_a_time(load_callable(inner))
     found = load_object(text)
-    if not callable(found) and not isinstance(found, Mechanism):
+    if not callable(found) and not isinstance(found, Mechanism) and brought_by(found) is None:
         raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
     return found() if inspect.isclass(found) else found
 

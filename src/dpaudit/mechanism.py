@@ -10,14 +10,16 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.health import HealthWarning
 from dpaudit.naming import ONE_AT_A_TIME, name_of, target_of
-from dpaudit.returned import InvalidOutput, Outputs, WrongLength, checked, rows, short
+from dpaudit.raising import ErrorsAsOutputs, OnError, check_on_error
+from dpaudit.returned import InvalidOutput, Outputs, Raised, WrongLength, checked, rows, short
 
 __all__ = [
     "RNG_NAMES",
@@ -34,6 +36,7 @@ __all__ = [
     "draw_labelled",
     "draw_side",
     "one_at_a_time",
+    "with_errors",
 ]
 
 _ENOUGH_TO_COMPARE = 20  # outputs of either side, before their forms are called unlike
@@ -46,10 +49,6 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 class InvalidMechanism(ValueError):
     """A mechanism that cannot be called, or cannot be found; the message says what to do."""
-
-
-class HealthWarning(UserWarning):
-    """Something about a mechanism looks like a mistake; the audit goes on."""
 
 
 class PairLike(Protocol):
@@ -67,7 +66,7 @@ class Mechanism:
 
     Made by `as_mechanism`. `draw` hands the function a copy of the data, so that one call cannot
     corrupt the next, and checks that the outputs lie on the first axis. `target` is the text that
-    `dpaudit.loading` finds it by again, None where there is none.
+    `dpaudit.loading` finds it by again, None where there is none. Without `errors`, an error flies.
 
     >>> mechanism = as_mechanism(lambda data, size, rng: sum(data) + rng.laplace(size=size))
     >>> mechanism.draw([1.0, 2.0], 4, np.random.default_rng(0)).shape
@@ -77,17 +76,31 @@ class Mechanism:
     name: str
     function: Callable[[Any, int, np.random.Generator], object]
     target: str | None = None
+    errors: ErrorsAsOutputs | None = None
 
     def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         """Give `size` outputs on `data`: a numeric array with the draws first, or a list."""
         if size < 1:
             raise ValueError(f"size must be at least 1, got {size!r}.")
         try:
-            result = self.function(_own_copy(data), size, rng)
-            return checked(result, size, self.name)
+            if self.errors is None:
+                return self._called(data, size, rng)
+            return self.errors.draw(
+                data,
+                size,
+                whole=lambda: self._called(data, size, rng),
+                single=lambda: self._release(data, rng),
+            )
         except Exception as error:
             error.add_note(f"while drawing {size} outputs from {self.name} on data={short(data)}")
             raise
+
+    def _called(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
+        return checked(self.function(_own_copy(data), size, rng), size, self.name)
+
+    def _release(self, data: Any, rng: np.random.Generator) -> object:
+        one = _one_at_a_time_in(self.function)
+        return self._called(data, 1, rng)[0] if one is None else one.release(data, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +141,20 @@ def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
             f"got {short(function)}."
         )
     return Mechanism(name=name, function=_adapted(function, name), target=_target_of(function))
+
+
+def with_errors(function: Callable[..., object] | Mechanism, on_error: OnError) -> Mechanism:
+    """Make the mechanism of one audit, with what is to be done when it raises.
+
+    >>> with_errors(lambda data, size: [1 / len(data)] * size, "raise").errors is None
+    True
+    """
+    check_on_error(on_error)
+    mechanism = as_mechanism(function)
+    if on_error == "raise":
+        return replace(mechanism, errors=None)
+    singly = _one_at_a_time_in(mechanism.function) is not None
+    return replace(mechanism, errors=ErrorsAsOutputs(name=mechanism.name, one_by_one=singly))
 
 
 def _target_of(function: Callable[..., object]) -> str | None:
@@ -212,12 +239,15 @@ class _OneAtATime:
         self.__doc__ = getattr(function, "__doc__", None)
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[object]:
-        function = self.function
+        return [self.release(data, rng) for _ in range(size)]
+
+    def release(self, data: Any, rng: np.random.Generator) -> object:
+        """Give one output."""
         if self._rng_second:
-            return [function(_own_copy(data), rng) for _ in range(size)]
+            return self.function(_own_copy(data), rng)
         if self._rng_name is not None:
-            return [function(_own_copy(data), **{self._rng_name: rng}) for _ in range(size)]
-        return [function(_own_copy(data)) for _ in range(size)]
+            return self.function(_own_copy(data), **{self._rng_name: rng})
+        return self.function(_own_copy(data))
 
     def __repr__(self) -> str:
         return f"one_at_a_time({self.__name__})"
@@ -245,6 +275,12 @@ def one_at_a_time(function: Callable[..., object]) -> Callable[[Any, int, Any], 
             f"one_at_a_time needs a callable f(data) or f(data, rng), got {short(function)}."
         )
     return _OneAtATime(function)
+
+
+def _one_at_a_time_in(function: Callable[..., object]) -> _OneAtATime | None:
+    """The function that gives one output a call, where a mechanism is made of one."""
+    inner = function.function if isinstance(function, _Call) else None
+    return inner if isinstance(inner, _OneAtATime) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -322,8 +358,12 @@ def _interleaved(
 def _warn_if_unlike(data_side: Outputs, neighbour_side: Outputs, name: str) -> None:
     """Warn when the form of an output depends on the side: a leak, or a mistake.
 
-    Of a few outputs it may be luck which forms come up, but for the shape of an array.
+    Of a few outputs it may be luck which forms come up, but for the shape of an array. Of errors
+    among the outputs there is a warning already.
     """
+    lists = (side for side in (data_side, neighbour_side) if isinstance(side, list))
+    if any(type(output) is Raised for side in lists for output in side):
+        return
     arrays = isinstance(data_side, np.ndarray) and isinstance(neighbour_side, np.ndarray)
     if not arrays and min(len(data_side), len(neighbour_side)) < _ENOUGH_TO_COMPARE:
         return

@@ -1,9 +1,11 @@
 """What a mechanism gave back: one output per draw, or an error that says what to do.
 
-Numbers become an array with the draws on the first axis; anything else becomes a list.
+Numbers become an array with the draws on the first axis; anything else becomes a list. Where a draw
+raised and errors are outputs (`raising.py`), a `Raised` stands in its place.
 """
 
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +20,30 @@ class InvalidOutput(ValueError):
 
 class WrongLength(InvalidOutput):
     """A mechanism gave back another number of outputs than it was asked for."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Raised:
+    """A draw that raised: the name of the error's class, and its message.
+
+    >>> Raised.of(KeyError("age")), Raised.of(KeyError("age")).message
+    (raises KeyError, "'age'")
+    """
+
+    kind: str
+    message: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> "Raised":
+        """What an error says, without the frames and objects that hang on it."""
+        try:
+            message = str(error)
+        except Exception:  # even an error that cannot be shown is an output
+            message = ""
+        return cls(type(error).__qualname__, message)
+
+    def __repr__(self) -> str:
+        return f"raises {self.kind}"
 
 
 def checked(result: object, size: int, name: str) -> Outputs:
@@ -63,7 +89,17 @@ def _checked_array(array: npt.NDArray[Any], size: int, name: str) -> Outputs:
         return array
     if array.dtype.kind == "c":
         return _two_columns(array)
+    if array.dtype.names is not None:
+        return _records(array)
     return _compact(rows(array))
+
+
+def _records(array: npt.NDArray[Any]) -> list[Any]:
+    """One dict per draw, or one structured array where a draw is a table."""
+    if array.ndim > 1:
+        return list(array)
+    assert array.dtype.names is not None
+    return [dict(zip(array.dtype.names, row, strict=True)) for row in array.tolist()]
 
 
 def _two_columns(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

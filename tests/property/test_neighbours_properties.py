@@ -67,7 +67,8 @@ def query_relations(draw: st.DrawFn) -> QueryAnswers:
     low = draw(st.none() | st.floats(-1e3, 1e3))
     width = draw(st.none() | st.floats(1e-3, 1e3))
     high = None if low is None or width is None else low + width
-    return query_answers(draw(st.integers(1, 8)), sensitivity, low=low, high=high)
+    norm = draw(st.sampled_from([1, 2, np.inf]))
+    return query_answers(draw(st.integers(1, 8)), sensitivity, norm=norm, low=low, high=high)
 
 
 @st.composite

@@ -4,7 +4,8 @@
     python tests/support/pages.py docs/tutorial.md
 
 A `text` block right under a `python` block is what that block prints. The blocks of a page run in
-order and share their names. Run as a script this writes what they print into the pages; the tests
+order and share their names. A block under `<!-- needs: opendp -->` runs where that library is
+installed. Run as a script this writes what they print into the pages; the tests
 compare the two.
 """
 
@@ -18,11 +19,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
 _BLOCK = re.compile(
+    r"(?:^<!-- needs: (?P<needs>\w+) -->\n)?"
     r"^```python\n(?P<code>.*?)^```\n(?:\n?```text\n(?P<printed>.*?)^```$)?",
     re.DOTALL | re.MULTILINE,
 )
@@ -31,9 +34,13 @@ _SECONDS = re.compile(r"(?<=draws, )\d[\d. a-z]*$", re.MULTILINE)  # no two runs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A piece of code, the line it begins at, and what the page says it prints, if it says so."""
+    """A piece of code, the line it begins at, and what the page says it prints, if it says so.
+
+    `needs` is the library without which it does not run.
+    """
 
     code: str
+    needs: str | None
     line: int
     printed: str | None
     span: tuple[int, int]
@@ -50,6 +57,7 @@ def blocks(text: str) -> list[Block]:
     return [
         Block(
             code=found["code"],
+            needs=found["needs"],
             line=text.count("\n", 0, found.start("code")),
             printed=found["printed"],
             span=found.span("printed"),
@@ -59,9 +67,11 @@ def blocks(text: str) -> list[Block]:
 
 
 def run(text: str, name: str) -> Iterator[tuple[Block, str]]:
-    """Run the code of a page, and give each piece with what it printed."""
+    """Run the code of a page as far as its libraries are here: each piece, and what it printed."""
     names: dict[str, object] = {"__name__": "documentation"}
     for block in blocks(text):
+        if block.needs is not None and find_spec(block.needs) is None:
+            continue
         placed = "\n" * block.line + block.code  # so that a traceback names the line of the page
         written = io.StringIO()
         with contextlib.redirect_stdout(written):

@@ -156,13 +156,28 @@ def test_the_defaults_are_those_of_the_library(fake: FakeAudit) -> None:
     assert fake.claim == PureDP(1.0)
     assert fake.neighbours == replace_one(floats(-1, 1))
     options = {name: value for name, value in fake.options.items() if name != "progress"}
-    assert options == {"alpha": 1e-6, "samples": None, "seconds": None, "rng": None}
+    assert options == {
+        "alpha": 1e-6,
+        "samples": None,
+        "seconds": None,
+        "rng": None,
+        "floats": "real",
+        "on_error": "output",
+    }
 
 
 def test_the_options_are_handed_over(fake: FakeAudit) -> None:
-    run(*GOOD, "--alpha", "0.01", "--samples", "5000", "--seconds", "2.5", "--seed", "7")
+    given = ("--alpha", "0.01", "--samples", "5000", "--seconds", "2.5", "--seed", "7")
+    run(*GOOD, *given, "--floats", "bits")
     options = {name: value for name, value in fake.options.items() if name != "progress"}
-    assert options == {"alpha": 0.01, "samples": 5000, "seconds": 2.5, "rng": 7}
+    assert options == {
+        "alpha": 0.01,
+        "samples": 5000,
+        "seconds": 2.5,
+        "rng": 7,
+        "floats": "bits",
+        "on_error": "output",
+    }
 
 
 @pytest.mark.parametrize(
@@ -407,8 +422,8 @@ def test_off_a_terminal_a_line_is_printed_now_and_then(fake: FakeAudit) -> None:
     fake.progress = [dataclasses.replace(PROGRESS, seconds=float(at)) for at in (1, 5, 11, 12, 22)]
     lines = run(*GOOD).output.splitlines()
     assert lines[:2] == [
-        "1000 of 9000 draws, 11.0 s, epsilon >= 0.5, evidence 7%, pair 1: [1.0] | []",
-        "1000 of 9000 draws, 22.0 s, epsilon >= 0.5, evidence 7%, pair 1: [1.0] | []",
+        "1000 of 9000 draws, 90/s, 1 min 28 s left, epsilon >= 0.5, evidence 7%, pair 1",
+        "1000 of 9000 draws, 45/s, 2 min 56 s left, epsilon >= 0.5, evidence 7%, pair 1",
     ]
     assert lines[2].startswith("NOT REFUTED: ")
 

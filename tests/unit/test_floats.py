@@ -169,7 +169,9 @@ def test_samples_in_hand_are_compared_by_their_bits() -> None:
 
 def test_measured_by_its_bits_epsilon_has_no_end() -> None:
     measured = [
-        dpaudit.measure_epsilon(laplace, [1.0], [0.0], samples=50_000, rng=7, floats=floats)
+        dpaudit.measure_epsilon(
+            laplace, [1.0], [0.0], alpha=1e-6, samples=50_000, rng=7, floats=floats
+        )
         for floats in ("real", "bits")
     ]
     assert measured[0].epsilon_lower < 1.0

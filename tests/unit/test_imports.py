@@ -32,7 +32,19 @@ LAYERS: tuple[frozenset[str], ...] = (
             "suite",
         }
     ),
-    frozenset({"bets", "deck", "health", "loading", "mechanism", "neighbours", "witness"}),
+    frozenset(
+        {
+            "adapters",
+            "bets",
+            "deck",
+            "health",
+            "loading",
+            "mechanism",
+            "neighbours",
+            "raising",
+            "witness",
+        }
+    ),
     frozenset({"testers", "finders"}),
     frozenset({"evidence", "testing"}),
     frozenset({"auditing"}),

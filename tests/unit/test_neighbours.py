@@ -161,6 +161,37 @@ def test_query_answers_contains(data: Any, neighbour: Any, inside: bool) -> None
     assert query_answers(2).contains(Pair(data, neighbour)) is inside
 
 
+@pytest.mark.parametrize(
+    ("norm", "moves", "inside"),
+    [
+        (1, [0.5, -0.5], True),
+        (1, [0.75, -0.5], False),
+        (2, [0.6, -0.8], True),
+        (2, [0.6, -0.9], False),
+        (2, [0.0, 1.0], True),
+        (np.inf, [1.0, -1.0], True),
+    ],
+)
+def test_a_norm_bounds_all_moves_together(norm: float, moves: list[float], inside: bool) -> None:
+    assert query_answers(2, norm=norm).contains(Pair([0.0, 0.0], moves)) is inside
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_edges_use_up_the_whole_sensitivity(norm: float) -> None:
+    for pair in query_answers(5, 0.7, norm=norm).edge_pairs():
+        size = np.linalg.norm(pair.data - pair.neighbour, ord=norm)
+        assert 0.7 * (1 - 1e-12) <= size <= 0.7
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_random_moves_keep_the_norm_also_where_they_end_beside_zero(norm: float) -> None:
+    relation = query_answers(4, norm=norm)
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        pair = relation.random_pair(rng)
+        assert 0 < np.linalg.norm(pair.data - pair.neighbour, ord=norm) <= 1
+
+
 def test_given_pairs() -> None:
     relation = pairs([([1.0], []), Pair("a", "b")])
     assert list(relation.edge_pairs()) == [Pair([1.0], []), Pair("a", "b")]
@@ -193,6 +224,11 @@ def test_given_pairs() -> None:
             "add or remove one of at most 10 records of integers(0, 1)",
         ),
         (query_answers(10), "10 query answers in [-1, 2], each moving by at most 1"),
+        (query_answers(3, norm=1), "3 query answers in [-1, 2], whose moves add up to at most 1"),
+        (
+            query_answers(3, norm=2),
+            "3 query answers in [-1, 2], whose moves have a length of at most 1",
+        ),
         (
             query_answers(1, 0.5, low=0, high=1),
             "1 query answer in [0, 1], each moving by at most 0.5",

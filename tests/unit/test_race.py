@@ -23,13 +23,13 @@ class FakeBook:
 class FakeBettor:
     """As much wealth as the test says, at the claim and at every level below it."""
 
-    def __init__(self, wealth: float) -> None:
-        self.draws = 0
+    def __init__(self, wealth: float, draws: int) -> None:
+        self.draws = draws
         self.log_wealth = np.array([wealth, wealth, wealth, -5.0])
 
 
-def contender(number: int, wealth: float) -> Contender:
-    bettor: Any = FakeBettor(wealth)
+def contender(number: int, wealth: float, *, draws: int = 0) -> Contender:
+    bettor: Any = FakeBettor(wealth, draws)
     return Contender(number, Pair([number], []), bettor, Stake(0.5))
 
 
@@ -94,7 +94,8 @@ def test_the_better_of_pairs_that_show_nothing_go_on() -> None:
 
 def test_a_pair_that_earns_is_pressed_before_all_others() -> None:
     ours = race()
-    earning, other = contender(0, 2.0), contender(1, -1.0)
+    looked_at = 20_000  # the first look is over
+    earning, other = contender(0, 2.0, draws=looked_at), contender(1, -1.0, draws=looked_at)
     for one in (earning, other):
         ours.enter(one)
     ours.judge(earning, 1.0)  # it has gained a nat

@@ -69,7 +69,10 @@ def test_arrays_of_other_things_become_lists() -> None:
     assert draw(np.array(["a", "bc"] * 3)) == ["a", "bc"] * 3
     assert draw(np.array([None, "bc"] * 3)) == [None, "bc"] * 3
     structured = np.array([(1, 0.5)] * SIZE, dtype=[("count", int), ("mean", float)])
-    assert draw(structured) == [(1, 0.5)] * SIZE
+    assert draw(structured) == [{"count": 1, "mean": 0.5}] * SIZE
+    tables = draw(np.stack([structured] * SIZE))
+    assert isinstance(tables, list)
+    np.testing.assert_array_equal(tables[0], structured)
     assert draw(np.array([["a", "b"]] * SIZE)) == [("a", "b")] * SIZE
     masked = np.ma.MaskedArray([1.0] * SIZE, mask=[True] + [False] * (SIZE - 1))
     assert draw(masked) == [None] + [1.0] * (SIZE - 1)

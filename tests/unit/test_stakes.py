@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpaudit.stats.binomial import proportion_lower
-from dpaudit.stats.stakes import staked_proportion_lower, tail
+from dpaudit.stats.stakes import log_tail, staked_proportion_lower
 
 
 def enumerated(points: int, stakes: Sequence[int], trials: Sequence[int], p: float) -> float:
@@ -30,16 +30,16 @@ def test_the_tail_is_that_of_all_outcomes(
 ) -> None:
     most = int(np.dot(stakes, trials))
     for points in range(most + 1):
-        found = tail(points, np.array(stakes), np.array(trials), p)
+        found = log_tail(points, np.array(stakes), np.array(trials), p)
         exact = enumerated(points, stakes, trials, p)
         assert math.exp(found) == pytest.approx(exact, rel=1e-9)
 
 
 def test_a_tail_far_out_keeps_its_digits() -> None:
-    one_kind = tail(9_000, np.array([1]), np.array([10_000]), 0.5)
+    one_kind = log_tail(9_000, np.array([1]), np.array([10_000]), 0.5)
     ways = sum(math.comb(10_000, heads) for heads in range(9_000, 10_001))  # exp(-3685) in all
     assert one_kind == pytest.approx(math.log(ways) - 10_000 * math.log(2.0), rel=1e-9)
-    split = tail(9_000, np.array([1, 1]), np.array([4_000, 6_000]), 0.5)
+    split = log_tail(9_000, np.array([1, 1]), np.array([4_000, 6_000]), 0.5)
     assert split == pytest.approx(one_kind, rel=1e-9)
 
 
@@ -81,3 +81,14 @@ def test_all_right_or_all_wrong() -> None:
 def test_an_alpha_that_is_no_chance_is_refused() -> None:
     with pytest.raises(ValueError, match=r"alpha must be in \(0, 1\), got 1.5"):
         staked_proportion_lower((1, 2), (3, 4), (5, 6), 1.5)
+
+
+@pytest.mark.parametrize("p", [0.4, 0.525, 0.8])
+def test_where_every_chance_is_p_the_bound_is_above_it_at_most_in_a_share_alpha(p: float) -> None:
+    """Exactly on the claim, over all outcomes: what `measure_epsilon` promises of its guesses."""
+    stakes, trials, alpha = (1, 2, 16), (4, 3, 2), 0.2
+    above = 0.0
+    for hits in itertools.product(*(range(size + 1) for size in trials)):
+        if staked_proportion_lower(stakes, hits, trials, alpha) > p:
+            above += math.prod(map(stats.binom.pmf, hits, trials, [p] * len(hits)))
+    assert 0.0 < above <= alpha

@@ -454,11 +454,23 @@ PROGRESS = Progress(
     [
         (
             {},
-            "48k of 300k draws, 1.2 s, epsilon >= 0.844, evidence 35%, pair 12: [1.0] | []",
+            "48k of 300k draws, 39k/s, 6.5 s left, epsilon >= 0.844, evidence 35%, pair 12",
         ),
         (
             {"budget": None, "lower_bound": None, "pair": ""},
-            "48k draws, 1.2 s, evidence 35%, pair 12",
+            "48k draws, 39k/s, 1.2 s, evidence 35%, pair 12",
+        ),
+        (
+            {"samples": 4, "seconds": 20.0, "limit": 60.0, "lower_bound": None, "pair": ""},
+            "4 of 300k draws, 5.0 s each, 20.0 s, 40.0 s left, evidence 35%, pair 12",
+        ),
+        (
+            {"budget": 50_000, "limit": 60.0, "lower_bound": None},  # the draws end before the time
+            "48k of 50k draws, 39k/s, 1.2 s, 0.1 s left, evidence 35%, pair 12: [1.0] | []",
+        ),
+        (
+            {"samples": 0, "budget": None, "lower_bound": None, "pair": ""},
+            "0 draws, 1.2 s, evidence 35%, pair 12",
         ),
         ({"lower_bound": 0.0, "log_wealth": -math.inf, "pair": ""}, None),
         ({"log_wealth": math.inf, "pair": "x" * 500}, None),

@@ -1,11 +1,13 @@
 """Algorithm 1: what a batch tester is given, what it may spend, and what becomes of its answers."""
 
+import importlib
 import json
 import math
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from scipy.stats import binom
 
 import dpaudit
 from dpaudit import Audit, CannotFire, Pair, PureDP, Trials, UnsupportedClaim, Verdict
+from dpaudit.auditing.budget import Budget
 from dpaudit.evidence import audit_from_json
 from dpaudit.mechanism import as_mechanism, draw_side
 from dpaudit.testers.batch import Finding
@@ -531,18 +534,24 @@ def test_no_more_samples_are_drawn_than_allowed(answer: Answer, samples: int) ->
 
 @pytest.mark.parametrize("answer", [nothing, in_call(2)])
 @pytest.mark.parametrize("trials", [1, 20])
-def test_no_more_time_is_spent_than_allowed(answer: Answer, trials: int) -> None:
+def test_no_more_time_is_spent_than_allowed(
+    answer: Answer, trials: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+
     def slow(data: Any, size: int, rng: np.random.Generator) -> Floats:
-        time.sleep(size * 1e-4)
+        nonlocal now
+        now += size * 1e-4
         return leak(data, size, rng)
 
+    module = importlib.import_module("dpaudit.auditing.audit")
+    monkeypatch.setattr(module, "Budget", partial(Budget, clock=lambda: now))
     tester = Scripted(answer)
-    start = time.perf_counter()
     found = audit(
         Trials(tester, count=trials), mechanism=slow, seconds=0.5, samples=300_000, alpha=0.01
     )
-    assert time.perf_counter() - start < 5.0  # of the 30 s that all draws would take
-    assert 0 < found.samples < 15_000
+    assert found.seconds == now <= 0.55  # of the 30 s that all draws would take
+    assert 0 < found.samples <= 5_500
     assert found.pairs_tried > 0
     assert len(tester.calls[0]["outputs"]) < 142_500 // trials  # what would fit without a limit
 

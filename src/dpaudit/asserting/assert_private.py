@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.adapters import Subject, as_subject
 from dpaudit.asserting.example import pinned_pairs
 from dpaudit.asserting.kept import Kept, kept_for, remember
 from dpaudit.asserting.violation import PrivacyViolation
@@ -23,9 +24,9 @@ from dpaudit.suite import next_turn
 
 
 def assert_private(
-    mechanism: Callable[..., object] | Mechanism,
-    claim: Claim,
-    neighbours: Any,
+    mechanism: Callable[..., object] | Mechanism | Subject,
+    claim: Claim | None = None,
+    neighbours: Any = None,
     *,
     alpha: float | None = None,
     samples: int | None = None,
@@ -56,16 +57,17 @@ def assert_private(
     False
     """
     __tracebackhide__ = True  # pytest shows the line of the test
-    turn, pinned = next_turn(), pinned_pairs(mechanism)
+    subject = as_subject(mechanism, claim, neighbours)
+    turn, pinned = next_turn(), pinned_pairs(subject.mechanism)
     alpha = turn.effort.alpha if alpha is None else alpha
-    check_arguments(claim, alpha, options.get("tester"))
-    subject = as_mechanism(mechanism)
-    kept = kept_for(turn, subject.name, claim, neighbours, pinned)
+    check_arguments(subject.claim, alpha, options.get("tester"))
+    audited = as_mechanism(subject.mechanism)
+    kept = kept_for(turn, audited.name, subject.claim, subject.neighbours, pinned)
     known = None if kept is None else _asked_for(kept.read(), options)
     attempt = Attempt(
-        mechanism=subject,
-        claim=claim,
-        neighbours=neighbours,
+        mechanism=audited,
+        claim=subject.claim,
+        neighbours=subject.neighbours,
         alpha=alpha / (1 + (known is not None) + (len(pinned) > 0)),
         entropy=entropy_of(turn.seed if rng is None else rng),
         options={"samples": turn.effort.samples if samples is None else samples, **options},
@@ -98,7 +100,12 @@ class Attempt:
     def _audits(self, known: Counterexample | None, pinned: tuple[Pair, ...]) -> Iterator[Audit]:
         if known is not None:
             yield audit_by_replay(
-                known, self.mechanism, self.claim, alpha=self.alpha, rng=self.entropy
+                known,
+                self.mechanism,
+                self.claim,
+                alpha=self.alpha,
+                rng=self.entropy,
+                on_error=self.options.get("on_error", "output"),
             )
         if pinned:
             yield self._audit(pairs(pinned))

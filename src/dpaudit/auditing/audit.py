@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit._version import __version__
+from dpaudit.adapters import Subject, as_subject
 from dpaudit.auditing.arguments import check_arguments, check_budget, check_floats, entropy_of
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
@@ -27,18 +28,19 @@ from dpaudit.evidence import (
     Verdict,
     software_in_use,
 )
-from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.neighbours import as_finder, pairs
 from dpaudit.outputs import FloatView
+from dpaudit.raising import OnError
 from dpaudit.testers.batch import BatchTester
 from dpaudit.testers.betting import BettingTester
 from dpaudit.testers.trials import Trials
 
 
 def audit(
-    mechanism: Callable[..., object] | Mechanism,
-    claim: Claim,
-    neighbours: Any,
+    mechanism: Callable[..., object] | Mechanism | Subject,
+    claim: Claim | None = None,
+    neighbours: Any = None,
     *,
     tester: BettingTester | BatchTester | Trials | None = None,
     alpha: float = 1e-6,
@@ -46,6 +48,7 @@ def audit(
     seconds: float | None = None,
     rng: np.random.Generator | int | None = None,
     floats: FloatView = "real",
+    on_error: OnError = "output",
     progress: Callable[[Progress], None] | None = None,
 ) -> Audit:
     """Search neighbouring datasets for a violation of a claim, and certify what is found.
@@ -54,9 +57,12 @@ def audit(
     audit: all pairs, both directions, stopping early. `mechanism` is `f(data, size, rng)` or
     `f(data, size)`; `neighbours` a relation such as `dpaudit.replace_one(...)`, or any object with
     `ask()` and `tell(pair, score)`. `samples` (300 000 if not given) bounds the draws of the
-    mechanism, `seconds` the time; without `seconds` the same `rng` gives the same audit. `progress`
-    is called with a `Progress` several times a second. Ctrl-C ends the search and returns what was
-    found so far.
+    mechanism, `seconds` the time, within a tenth unless a single output takes longer; without
+    `seconds` the same `rng` gives the same audit. `progress` is called with a `Progress` several
+    times a second. Ctrl-C ends the search and returns what was found so far.
+
+    `claim` and `neighbours` may be left out where `mechanism` brings them: a `dpaudit.Subject`, or
+    an object of a library that dpaudit knows, such as a measurement of OpenDP.
 
     `tester` bets by default. Any batch tester, such as `dpaudit.HockeyStickTester()` or an object
     with its two methods, is given an even share of the draws on each of 20 pairs (or on each of
@@ -65,6 +71,10 @@ def audit(
 
     A float output is a real number, unless `floats="bits"` lets the bets see how it is rounded
     too. That refutes nearly all noise that is added in floating point (Mironov 2012).
+
+    A mechanism that raises on one dataset and not on its neighbour has told them apart: by default
+    an error is an output, unless every draw of both raises. `on_error="raise"` ends the audit with
+    the first error.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
@@ -80,10 +90,12 @@ def audit(
     >>> bool(found.epsilon_lower > 1.8)
     True
     """
-    check_arguments(claim, alpha, tester)
+    subject = as_subject(mechanism, claim, neighbours)
+    check_arguments(subject.claim, alpha, tester)
     check_budget(samples, seconds)
     check_floats(floats, tester)
     entropy = entropy_of(rng)
+    neighbours = subject.neighbours
     neighbours = pairs(neighbours) if isinstance(neighbours, list | tuple) else neighbours
     finder = as_finder(neighbours, np.random.default_rng(_child(entropy, 2)))
     common: dict[str, Any] = {
@@ -92,11 +104,11 @@ def audit(
         "entropy": entropy,
         "progress": progress,
     }
-    subject = as_mechanism(mechanism), claim, finder
+    parts = with_errors(subject.mechanism, on_error), subject.claim, finder
     if tester is None or isinstance(tester, BettingTester):
-        return _audit_by_bets(Campaign(*subject, **common, floats=floats), tester, neighbours)
+        return _audit_by_bets(Campaign(*parts, **common, floats=floats), tester, neighbours)
     trials = tester if isinstance(tester, Trials) else Trials(tester)
-    return audit_by_trials(TrialRun(*subject, trials, **common), neighbours, _words(neighbours))
+    return audit_by_trials(TrialRun(*parts, trials, **common), neighbours, _words(neighbours))
 
 
 def _audit_by_bets(campaign: Campaign, tester: BettingTester | None, neighbours: Any) -> Audit:

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Hashable, Sized
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +17,8 @@ from dpaudit.bets.book import book_for
 from dpaudit.claims import Claim
 from dpaudit.evidence import Evidence, PairRecord, Progress
 from dpaudit.finders import Finder
-from dpaudit.health import FrozenSeedCheck
-from dpaudit.mechanism import Batch, HealthWarning, Mechanism, draw_labelled
+from dpaudit.health import FrozenSeedCheck, noting
+from dpaudit.mechanism import Batch, Mechanism, draw_labelled
 from dpaudit.outputs import Encoder, FloatView
 from dpaudit.returned import Outputs
 from dpaudit.testers.account import Account, Stake
@@ -66,6 +65,7 @@ class Campaign:
         self._health = FrozenSeedCheck(mechanism.name)
         self._trace: list[tuple[int, float]] = []
         self._progress = progress
+        self._latest: Contender | None = None
         self._progress_due = 0.0
 
     @property
@@ -89,7 +89,18 @@ class Campaign:
 
     def run(self, *, beyond_refutation: bool) -> None:
         """Search and bet until the claim is refuted or the budget is used up."""
+        self.budget.make_ready()
+        if self.budget.seconds is not None and self.budget.allows(1):
+            first = self._meet()
+            if first is not None:
+                self._give(first, 1)  # to see how fast it is, before the race is planned
+        self._race(beyond_refutation=beyond_refutation)
+        self.budget.watch = self._tell
+
+    def _race(self, *, beyond_refutation: bool) -> None:
+        """Give draws to whose turn it is, until the claim is refuted or the budget is used up."""
         while beyond_refutation or not self.account.refuted:
+            self.race.draws = self.budget.expected
             chosen, wanted = self.race.turn()
             if chosen is None and wanted > 0 and self.budget.allows(1):
                 chosen = self._meet()
@@ -103,23 +114,20 @@ class Campaign:
         """One child of the audit's seed, by its key."""
         return np.random.SeedSequence(self.entropy, spawn_key=key)
 
-    def draw(self, contender: Contender, size: int, seed: np.random.SeedSequence) -> Batch:
+    def draw(
+        self,
+        contender: Contender,
+        size: int,
+        seed: np.random.SeedSequence,
+        *,
+        of: Hashable = None,
+    ) -> Batch:
         """Draw labelled outputs of a pair, and note what the health checks have to say."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", HealthWarning)
-            batch = draw_labelled(self.mechanism, contender.pair, size, seed)
+        with noting(self.warnings):
+            with self.budget.spending(size, of=of):
+                batch = draw_labelled(self.mechanism, contender.pair, size, seed)
             for side, chosen in (("data", batch.labels), ("neighbour", ~batch.labels)):
                 self._health.see(f"{contender.number} {side}", _first(batch.outputs, chosen))
-        self.budget.spent += size
-        for warning in caught:
-            text = str(warning.message)
-            if not issubclass(warning.category, HealthWarning):
-                warnings.warn_explicit(
-                    warning.message, warning.category, warning.filename, warning.lineno
-                )
-            elif text not in self.warnings:
-                self.warnings.append(text)
-                warnings.warn(text, HealthWarning, stacklevel=2)
         return batch
 
     def _meet(self) -> Contender | None:
@@ -158,10 +166,11 @@ class Campaign:
         made, refuted = 0, self.account.refuted
         patience = self._patience(contender)
         while made < wanted and self.account.refuted == refuted:
-            batch, left = contender.bettor.next_batch(patience=patience), wanted - made
+            now = max(patience, min(self.budget.hurry, _PATIENCE))
+            batch, left = contender.bettor.next_batch(patience=now), wanted - made
             if not self._alone and left < 1.5 * batch:
                 batch = left  # no crumbs: a batch costs a refit, however small
-            size = self.budget.allows(batch)
+            size = self.budget.allows(batch, of=contender.number)
             if size == 0:
                 break
             made += size
@@ -178,7 +187,7 @@ class Campaign:
         """One batch: draw, bet, learn, settle."""
         seed = self.seed(0, self._batches)
         self._batches += 1
-        before, batch = self.budget.spent, self.draw(contender, size, seed)
+        before, batch = self.budget.spent, self.draw(contender, size, seed, of=contender.number)
         table = self.encoder.encode(batch.outputs)
         target = self.account.target(contender.number, contender.stake)
         contender.bettor.settled = self.account.settled
@@ -191,20 +200,30 @@ class Campaign:
         self._trace.append((samples, self.account.log_wealth))
         if len(self._trace) > _TRACE:
             self._trace = [*self._trace[:-1:2], self._trace[-1]]
-        if self._progress is not None and self.budget.elapsed >= self._progress_due:
-            self._progress_due = self.budget.elapsed + _PROGRESS_SECONDS
-            self._progress(
-                Progress(
-                    pairs=max(self.pairs_tried, 1),
-                    samples=self.budget.spent,
-                    budget=self.budget.samples,
-                    seconds=self.budget.elapsed,
-                    lower_bound=self.lower_bound,
-                    log_wealth=self.account.log_wealth,
-                    alpha=self.alpha,
-                    pair=str(contender.pair),
-                )
+        self._latest = contender
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell of the progress, if somebody wants to know and was not told just now."""
+        if self._progress is None or self._latest is None:
+            return
+        now = self.budget.elapsed
+        if now < self._progress_due:
+            return
+        self._progress_due = now + _PROGRESS_SECONDS
+        self._progress(
+            Progress(
+                pairs=max(self.pairs_tried, 1),
+                samples=self.budget.spent,
+                budget=self.budget.samples,
+                seconds=now,
+                limit=self.budget.seconds,
+                lower_bound=self.lower_bound,
+                log_wealth=self.account.log_wealth,
+                alpha=self.alpha,
+                pair=str(self._latest.pair),
             )
+        )
 
     @property
     def lower_bound(self) -> float | None:

@@ -27,7 +27,12 @@ from dpaudit.mechanism import Mechanism, draw_side
 from dpaudit.outputs import Encoder, FloatView, stack
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs
-from dpaudit.stats.binomial import epsilon_from_event, proportion_lower, proportion_upper
+from dpaudit.stats.binomial import (
+    epsilon_from_event,
+    make_ready,
+    proportion_lower,
+    proportion_upper,
+)
 from dpaudit.testers.event_choice import levels_of
 from dpaudit.witness.sample import Sample
 
@@ -36,8 +41,9 @@ EventChoice = Callable[..., tuple[Event, bool]]  # as `strongest_event`
 
 MOST = 80_000  # draws, both sides together
 FOR_CHOOSING = 0.4  # of them, to choose the event by: a refutation can come too early to tell
-TIME_FOR_CHOOSING = 0.83  # a share of the seconds, if they are limited
-_TIME_FOR_SIDES = (0.92, 1.0)
+_TIME_FOR_DRAWS = 0.9  # of what is left of it, when the number of fresh draws is fixed
+_TIME_FOR_SIDES = (0.95, 1.0)  # the first may be the slower one, and take all but a little
+_FEW = 1_000  # draws that fit into the time: too few to spend some on choosing
 _AT_ONCE = 8_192
 
 
@@ -85,13 +91,15 @@ def certify(
     fresh: tuple[Iterable[Outputs], Iterable[Outputs]],
     *,
     draws: int,
+    promised: int = 0,
     alpha: float,
     seed: tuple[int, ...],
     choose: EventChoice = strongest_event,
 ) -> Counterexample | None:
     """Put the chosen event into words and certify it; None if a side has no fresh outputs.
 
-    `fresh` gives outputs of either side, about `draws` of each; `seed` draws them again.
+    `fresh` gives outputs of either side, about `draws` of each; `seed` draws them again. Outputs
+    that were `promised` and did not come are counted against the event (see `counted`).
     """
     sample, (epsilon, delta) = found.sample, _level(found)
     event, from_data = choose(
@@ -102,10 +110,12 @@ def certify(
         delta=delta,
         draws=draws,
         alpha=alpha,
+        first=found.encoder.first,
+        last=found.encoder.last,
     )
     sketcher = Sketcher(found.encoder, sample, event)
     data, neighbour = (
-        tally(partial(_holds, event, found.encoder, sketcher, side), some, alpha)
+        tally(partial(_holds, event, found.encoder, sketcher, side), some, alpha, promised)
         for side, some in enumerate(fresh)
     )
     if data is None or neighbour is None:
@@ -148,29 +158,45 @@ def certify_on_draws(
 ) -> Counterexample | None:
     """Certify on `draws` fresh draws of the mechanism on either side; None if there is no room.
 
-    `seed` is the audit's entropy and the key of these draws.
+    If the time is limited, as many of them as fit, at the speed seen so far. `seed` is the audit's
+    entropy and the key of these draws.
     """
+    draws = min(draws, budget.affordable(by=budget.until(_TIME_FOR_DRAWS)) // 2)
     if draws < 1:
         return None
     data, neighbour = (
-        fresh_draws(mechanism, dataset, draws, budget=budget, seed=(*seed, side), by=by)
-        for side, (dataset, by) in enumerate(
+        fresh_draws(
+            mechanism, dataset, draws, budget=budget, seed=(*seed, side), by=budget.until(share)
+        )
+        for side, (dataset, share) in enumerate(
             zip((found.pair.data, found.pair.neighbour), _TIME_FOR_SIDES, strict=True)
         )
     )
-    return certify(found, (data, neighbour), draws=draws, alpha=alpha, seed=seed, choose=choose)
+    return certify(
+        found,
+        (data, neighbour),
+        draws=draws,
+        promised=draws,
+        alpha=alpha,
+        seed=seed,
+        choose=choose,
+    )
 
 
 def certify_bets(campaign: Campaign, contender: Contender) -> Counterexample | None:
     """Certify what the bets on a pair have found, with what is left of the budget."""
-    left = min(MOST, campaign.budget.samples - campaign.budget.spent)
-    _learn_more(campaign, contender, int(left * FOR_CHOOSING))
+    make_ready()
+    budget = campaign.budget
+    left = min(MOST, budget.samples - budget.spent)
+    hurried = budget.seconds is not None and budget.affordable() < _FEW
+    choosing = 0.0 if hurried else FOR_CHOOSING  # else by what was bet on
+    _learn_more(campaign, contender, int(left * choosing))
     return certify_on_draws(
         suspect_of_bets(campaign, contender),
         campaign.mechanism,
-        draws=int(left * (1.0 - FOR_CHOOSING)) // 2,
+        draws=int(left * (1.0 - choosing)) // 2,
         alpha=campaign.alpha,
-        budget=campaign.budget,
+        budget=budget,
         seed=(campaign.entropy, 1),
     )
 
@@ -188,26 +214,33 @@ def suspect_of_bets(campaign: Campaign, contender: Contender) -> Suspect:
 
 
 def fresh_draws(
-    mechanism: Mechanism, data: Any, draws: int, *, budget: Budget, seed: tuple[int, ...], by: float
+    mechanism: Mechanism,
+    data: Any,
+    draws: int,
+    *,
+    budget: Budget,
+    seed: tuple[int, ...],
+    by: float = 1.0,
 ) -> Iterator[Outputs]:
     """Outputs on one dataset, piece by piece: so many, or what fits into a share of the time.
 
     `seed` is the audit's entropy and the key of the piece, but for how many were made before it.
     """
     made = 0
-    while size := budget.timely(min(_AT_ONCE, draws - made), by=by):
+    while size := budget.timely(min(_AT_ONCE, draws - made), of=seed, by=by):
         child = np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], made))
-        outputs = draw_side(mechanism, data, size, child)
+        with budget.spending(size, of=seed):
+            outputs = draw_side(mechanism, data, size, child)
         made += size
-        budget.spent += size
         yield outputs
 
 
 def _learn_more(campaign: Campaign, contender: Contender, draws: int) -> None:
     """Draw more outputs of the pair to choose the event by; they are not bet on."""
     made, most = 0, max(min(_AT_ONCE, -(-draws // 2)), 1)
-    while size := campaign.budget.timely(min(most, draws - made), by=TIME_FOR_CHOOSING):
-        batch = campaign.draw(contender, size, campaign.seed(3, made))
+    budget, by = campaign.budget, campaign.budget.until(FOR_CHOOSING)
+    while size := budget.timely(min(most, draws - made), of="choosing", by=by):
+        batch = campaign.draw(contender, size, campaign.seed(3, made), of="choosing")
         contender.bettor.learn(campaign.encoder.encode(batch.outputs), batch.labels)
         made += size
 
@@ -237,21 +270,35 @@ def _level(found: Suspect) -> tuple[float, float]:
 
 
 def tally(
-    holds: Callable[[Outputs], npt.NDArray[np.bool_]], fresh: Iterable[Outputs], alpha: float
+    holds: Callable[[Outputs], npt.NDArray[np.bool_]],
+    fresh: Iterable[Outputs],
+    alpha: float,
+    promised: int = 0,
 ) -> Tally | None:
     """Count an event on the fresh outputs of one side; None if there are none."""
     hits = draws = 0
     for outputs in fresh:
         hits += int(np.count_nonzero(holds(outputs)))
         draws += len(outputs)
-    return counted(hits, draws, alpha) if draws else None
+    missing = max(promised - draws, 0)
+    return counted(hits, draws, alpha, missing=missing) if draws else None
 
 
-def counted(hits: int, draws: int, alpha: float) -> Tally:
-    """The tally of so many hits: four bounds are shown, two on each side, with alpha/4 for each."""
+def counted(hits: int, draws: int, alpha: float, *, missing: int = 0) -> Tally:
+    """The tally of so many hits: four bounds are shown, two on each side, with alpha/4 for each.
+
+    An exact bound needs a number of draws that was fixed before the first of them. Draws that are
+    `missing` because the time ran out may be missing for what they would have shown: an output can
+    take longer to make than others. So the lower bound counts them all as misses, the upper bound
+    as hits.
+
+    >>> whole, short = counted(0, 10, 0.04), counted(0, 9, 0.04, missing=1)
+    >>> bool(whole.upper < short.upper)
+    True
+    """
     return Tally(
         hits=hits,
         draws=draws,
-        lower=proportion_lower(hits, draws, alpha / 4),
-        upper=proportion_upper(hits, draws, alpha / 4),
+        lower=proportion_lower(hits, draws + missing, alpha / 4),
+        upper=proportion_upper(hits + missing, draws + missing, alpha / 4),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ class _Hand(Budget):
         super().__init__(2 * deck.fewest, None)
         self._deck = deck
 
-    def allows(self, wanted: int) -> int:
+    def allows(self, wanted: int, *, of: Hashable = None) -> int:
         """How many of the wanted draws can be served whatever the labels, less the reserve."""
         return max(min(wanted, self._deck.fewest - self.reserve // 2), 0)
 

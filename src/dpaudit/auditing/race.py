@@ -68,11 +68,20 @@ class Race:
         self.contenders: list[Contender] = []
         self.over = False  # nobody new will come
         self.met = 0
+        self.draws = draws  # to be made in all, about
         self._book = book
-        self._first = min(max(draws // _LOOKS, _FEWEST), _MOST)
-        self._cheapest = max(self._first // _CHEAPEST, min(self._first, _FEWEST))
         self._reached: list[int] = []  # how many pairs have reached each rung
         self._raced = self._pressed = 0
+
+    @property
+    def _first(self) -> int:
+        """Draws of the look at the first pair."""
+        return min(max(self.draws // _LOOKS, _FEWEST), _MOST)
+
+    @property
+    def _cheapest(self) -> int:
+        """Draws of the cheapest look."""
+        return max(self._first // _CHEAPEST, min(self._first, _FEWEST))
 
     @property
     def strongest(self) -> Contender | None:
@@ -92,6 +101,13 @@ class Race:
         earning = [one for one in self.contenders if one.gain > 0.0 and self.is_hopeful(one)]
         if earning:
             return self._press(earning)
+        look = self._look(max(self.met - 1, 0))
+        short = (one for one in self.contenders if one.rung < 0 and one.bettor.draws < look)
+        new = next(short, None)
+        if new is not None:  # it has had a draw or two, to see how long they take
+            wanted = look - new.bettor.draws
+            self._raced += wanted
+            return new, wanted
         promising = max(map(self.score, self.contenders), default=0.0) > 0.0
         if self._raced <= self._pressed or not promising:
             best = self._promotable()
@@ -100,7 +116,7 @@ class Race:
                 self._raced += wanted
                 return best, wanted
             if not self.over:
-                wanted = max(int(self._first / math.sqrt(self.met + 1)), self._cheapest)
+                wanted = self._look(self.met)
                 self._raced += wanted
                 return None, wanted
         return self._press(self.contenders) if self.contenders else (None, 0)
@@ -120,6 +136,10 @@ class Race:
             self._reached[contender.rung] += 1
         if len(self.contenders) > _REMEMBERED:  # memory does not grow with the pairs
             self.contenders.remove(min(self.contenders, key=self._promise))
+
+    def _look(self, met: int) -> int:
+        """Draws of the first look at a pair, if so many were met before it."""
+        return max(int(self._first / math.sqrt(met + 1)), self._cheapest)
 
     def _goal(self, rung: int) -> float:
         """Draws that a pair has had when it has reached a rung."""

@@ -20,8 +20,9 @@ from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.deck import SIDES
 from dpaudit.events import Rule
 from dpaudit.evidence import REPLAY, Audit, Counterexample, Tally
-from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.plain import is_whole
+from dpaudit.raising import OnError
 from dpaudit.returned import short
 from dpaudit.stats.binomial import epsilon_from_event
 from dpaudit.testers.trials import Outcome
@@ -44,12 +45,14 @@ def replay(
     alpha: float = 1e-6,
     samples: int | None = None,
     rng: np.random.Generator | int | None = None,
+    on_error: OnError = "output",
 ) -> Counterexample:
     """Count the event of a counterexample on fresh samples, and certify its bounds anew.
 
     The bounds of what comes back hold with probability at least `1 - alpha`; its
     `.breaks(claim)` says whether they still refute. `samples` bounds the draws of both sides
     together (80 000 if not given); as many are made as the counts seen before say are needed.
+    `on_error` is that of `dpaudit.audit`.
 
     >>> import numpy as np, dpaudit
     >>> def noisy_sum(data, size, rng, scale=1.0):
@@ -66,7 +69,8 @@ def replay(
     """
     check_arguments(claim, alpha, None)
     check_budget(samples, None)
-    rule, subject, seed = _rule(found), as_mechanism(mechanism), (entropy_of(rng), _KEY)
+    rule, seed = _rule(found), (entropy_of(rng), _KEY)
+    subject = with_errors(mechanism, on_error)
     if isinstance(claim, PureDP | ApproxDP):  # the claim may have another delta than the saved one
         found = replace(found, delta=claim.delta(claim.epsilon))
     most = max((MOST if samples is None else int(samples)) // 2, 1)
@@ -74,7 +78,7 @@ def replay(
     budget = Budget(2 * draws, None)
     tallies = []
     for side, data in enumerate((found.pair.data, found.pair.neighbour)):
-        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(*seed, side), by=1.0)
+        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(*seed, side))
         one = tally(rule.holds, fresh, alpha)
         assert one is not None
         tallies.append(one)
@@ -109,10 +113,11 @@ def audit_by_replay(
     *,
     alpha: float,
     rng: np.random.Generator | int | None,
+    on_error: OnError = "output",
 ) -> Audit:
     """A replay as an audit: refuted if the event still breaks the claim, with all of alpha."""
     entropy, budget = entropy_of(rng), Budget(MOST, None)
-    again = replay(found, mechanism, claim, alpha=alpha, rng=entropy)
+    again = replay(found, mechanism, claim, alpha=alpha, rng=entropy, on_error=on_error)
     budget.spent = again.data.draws + again.neighbour.draws
     broken = again.breaks(claim)
     shown = again.epsilon_lower if broken and isinstance(claim, PureDP | ApproxDP) else None

@@ -25,10 +25,11 @@ from dpaudit.auditing.plainer import plainer
 from dpaudit.claims import Claim
 from dpaudit.events import plainest_event
 from dpaudit.evidence import Counterexample
-from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.neighbours import InvalidRelation, Pair, Structured
 from dpaudit.outputs import FloatView
 from dpaudit.pair import shown
+from dpaudit.raising import OnError
 from dpaudit.returned import Outputs, joined
 from dpaudit.stats.profiles import most_likely
 
@@ -50,13 +51,15 @@ def shrink(
     seconds: float | None = None,
     rng: np.random.Generator | int | None = None,
     floats: FloatView = "real",
+    on_error: OnError = "output",
 ) -> Counterexample | None:
     """The plainest pair found that still breaks a claim, with an event certified on fresh samples.
 
     Starting from a pair that breaks it: fewer records, equal records, zeros, edges and round
     numbers, as long as an event still breaks the claim. None if no event does in the end, not even
     on the pair given. The bounds of the event hold with probability at least `1 - alpha`. With
-    `floats="bits"` an event may be about how floats are rounded.
+    `floats="bits"` an event may be about how floats are rounded. `on_error` is that of
+    `dpaudit.audit`.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):
@@ -84,7 +87,7 @@ def shrink(
     if found is None:
         raise InvalidRelation(f"not a pair of {neighbours.describe()}: {start}.")
     shrinker = Shrinker(
-        as_mechanism(mechanism),
+        with_errors(mechanism, on_error),
         claim,
         neighbours,
         alpha=float(alpha),
@@ -142,7 +145,7 @@ class Shrinker:
         self._budget = budget
         self._entropy = entropy
         self._floats = floats
-        left = max(budget.samples - budget.spent, 0)
+        left = max(budget.affordable(), 0)
         self._certifying = min(left // 3, _MOST_CERTIFYING)
         self._end = budget.spent + min(left, _MOST) - self._certifying
         self._enough = left >= _LEAST

@@ -14,7 +14,6 @@ refutation.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sized
 from dataclasses import replace
 from typing import Any
@@ -26,7 +25,6 @@ from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.certify import (
     FOR_CHOOSING,
     MOST,
-    TIME_FOR_CHOOSING,
     certify_on_draws,
     fresh_draws,
     suspect,
@@ -43,16 +41,18 @@ from dpaudit.evidence import (
     software_in_use,
 )
 from dpaudit.finders import Finder
-from dpaudit.health import FrozenSeedCheck
-from dpaudit.mechanism import HealthWarning, Mechanism, draw_side
+from dpaudit.health import FrozenSeedCheck, noting
+from dpaudit.mechanism import Mechanism, draw_side
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs, joined
 from dpaudit.testers.batch import CannotFire
 from dpaudit.testers.trials import Judge, Outcome, Trials, share_of_alpha
 
 _TRIALS = 20  # of a search, unless the user says otherwise
-_FIRST, _GROWTH = 8, 8  # a trial's draws begin with so few and grow so fast, to see their speed
-_TIME = 0.6  # of the seconds, for drawing: the rest is for testing and certifying
+_FIRST, _GROWTH = 8, 8  # a trial's draws begin with so few and grow so fast
+_TIME = 0.85  # of the seconds, for trials: the rest is for certifying
+_SURE = 0.6  # of a trial's share of them is planned for draws: they may be slower, and are tested
+_CHEAPER = 0.7  # larger calls are tried as long as they make a draw so much cheaper
 _HISTORY = 2_000
 
 
@@ -185,6 +185,7 @@ class TrialRun:
 
     def run(self) -> None:
         """Make trials until the claim is refuted, or pairs, trials, time or power are used up."""
+        self._budget.make_ready()
         for trial in range(1, self._count + 1):
             share = share_of_alpha(trial, self._count)
             if trial > 1 and self._is_powerless(self._size, share):
@@ -198,10 +199,17 @@ class TrialRun:
 
     def _try(self, trial: int, pair: Pair, share: float) -> bool:
         """One trial; False if there was no time for one that can refute."""
-        outputs, neighbour_outputs = self._draw(trial, pair)
-        size = len(neighbour_outputs)
+        size = self._timely_size(trial, pair)
         if size < self._size and (size < 2 or self._is_powerless(size, share)):
             self._note_the_end(trial, size)
+            return False
+        outputs, neighbour_outputs = self._draw(trial, pair, size)
+        if len(neighbour_outputs) < size:
+            self.notes.append(
+                f"The time ended in trial {trial} of {self._count}, after {len(neighbour_outputs)} "
+                f"of {size} outputs of either side: the mechanism was slower than before. The "
+                "trial was not tested. Give more time or fewer trials."
+            )
             return False
         try:
             outcome = self._judge.both(
@@ -225,26 +233,51 @@ class TrialRun:
         self._tell(pair)
         return True
 
-    def _draw(self, trial: int, pair: Pair) -> tuple[Outputs, Outputs]:
-        """Draw for one trial, in growing pieces: as planned, or what fits if the time is limited.
+    def _timely_size(self, trial: int, pair: Pair) -> int:
+        """How many outputs of a side a trial is to draw: as planned, or what fits if in a hurry.
 
-        What is left of the time is shared evenly among the trials that are left.
+        It is fixed before the first of them, and a trial that runs out of time after all is not
+        tested: a sample whose size depends on how long its own outputs took has no exact test.
         """
+        budget, left = self._budget, self._count - trial + 1
+        if budget.seconds is None:
+            return self._size
+        if trial == 1:
+            self._probe(pair)
+        return min(self._size, budget.affordable(by=budget.until(_SURE / left, by=_TIME)) // 2)
+
+    def _probe(self, pair: Pair) -> None:
+        """See how fast the mechanism is, with outputs that are not tested."""
+        size, most, before, cost = 1, max(self._budget.reserve // 4, 1), math.inf, 0.0
+        while size <= most and cost < _CHEAPER * before:
+            start, before = self._budget.elapsed, cost or math.inf
+            for side, data in enumerate((pair.data, pair.neighbour)):
+                if self._budget.timely(size, of=0, by=_TIME) < size:
+                    return
+                self._drawn(data, size, self._seed(9, side, size), of=0)
+            cost = (self._budget.elapsed - start) / size
+            size *= 2
+
+    def _draw(self, trial: int, pair: Pair, draws: int) -> tuple[Outputs, Outputs]:
+        """So many outputs of either side, in growing pieces; fewer if the time runs out."""
         pieces: tuple[list[Outputs], list[Outputs]] = ([], [])
-        sides, made, left = (pair.data, pair.neighbour), 0, self._count - trial + 1
-        while made < self._size:
-            wanted = min(max(_FIRST, (_GROWTH - 1) * made), self._size - made)
-            size = self._budget.timely(2 * left * wanted, by=_TIME) // (2 * left)
-            for side, data in enumerate(sides if size else ()):
-                seed = self._seed(0, trial, side, made)
-                piece = draw_side(self._mechanism, data, size, seed)
-                self._budget.spent += size
-                self._look_at(f"{trial} {side}", piece)
+        made = 0
+        while made < draws:
+            wanted = min(max(_FIRST, (_GROWTH - 1) * made), draws - made)
+            size = self._budget.timely(wanted, of=trial, by=_TIME)
+            if size == 0:
+                break
+            for side, data in enumerate((pair.data, pair.neighbour)):
+                with noting(self.notes):
+                    piece = self._drawn(data, size, self._seed(0, trial, side, made), of=trial)
+                    self._health.see(f"{trial} {side}", piece)
                 pieces[side].append(piece)
             made += size
-            if size < wanted:
-                break
         return joined(pieces[0]), joined(pieces[1])
+
+    def _drawn(self, data: Any, size: int, seed: np.random.SeedSequence, *, of: int) -> Outputs:
+        with self._budget.spending(size, of=of):
+            return draw_side(self._mechanism, data, size, seed)
 
     def _is_powerless(self, size: int, share: float) -> bool:
         try:
@@ -263,15 +296,6 @@ class TrialRun:
             "time or fewer trials."
         )
 
-    def _look_at(self, side: str, outputs: Outputs) -> None:
-        """Note, and say, what the health check has to say."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            self._health.see(side, outputs)
-        for warning in caught:
-            self.notes.append(str(warning.message))
-            warnings.warn(str(warning.message), HealthWarning, stacklevel=2)
-
     def _tell(self, pair: Pair) -> None:
         if self._progress is not None:
             self._progress(
@@ -280,6 +304,7 @@ class TrialRun:
                     samples=self._budget.spent,
                     budget=self._budget.samples,
                     seconds=self._budget.elapsed,
+                    limit=self._budget.seconds,
                     lower_bound=self.ledger.lower_bound,
                     log_wealth=self.ledger.log_wealth,
                     alpha=self._alpha,
@@ -300,7 +325,7 @@ class TrialRun:
                 missing,
                 budget=self._budget,
                 seed=(self._entropy, 3, side),
-                by=TIME_FOR_CHOOSING,
+                by=self._budget.until(FOR_CHOOSING),
             )
             seen[side] = joined([seen[side], *more])
         rng = np.random.default_rng(self._seed(5))

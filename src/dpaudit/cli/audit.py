@@ -16,6 +16,7 @@ from dpaudit.cli.options import (
     answer_options,
     claim_option,
     floats_option,
+    on_error_option,
     one_at_a_time_option,
     read_floats,
     read_trials,
@@ -28,8 +29,9 @@ from dpaudit.cli.target import (
     RELATIONS,
     Neighbourhood,
     read_claim,
-    read_mechanism,
     read_neighbours,
+    read_subject,
+    read_target,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 
 @click.command("audit", short_help="Audit a mechanism: refuted, not refuted or undecided.")
 @click.argument("target", shell_complete=complete_files)
-@claim_option
+@claim_option(required=False)
 @click.option("--relation", type=click.Choice(RELATIONS), help="Which datasets are neighbours.")
 @click.option(
     "--records",
@@ -93,12 +95,15 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 @seed_option
 @floats_option
 @one_at_a_time_option
+@on_error_option
 @answer_options
 @click.pass_context
 def audit_command(ctx: click.Context, /, **options: Any) -> None:
     """Audit TARGET, a mechanism named pkg.module:function or file.py:function.
 
-    The function draws `size` outputs for one dataset: f(data, size, rng) or f(data, size).
+    The function draws `size` outputs for one dataset: f(data, size, rng) or f(data, size). A
+    dpaudit.Subject, or an object of a library that dpaudit knows (a measurement of OpenDP, a
+    mechanism of diffprivlib), brings its claim and its neighbours; options win over them.
 
     \b
     Exit codes: 0 not refuted, 1 refuted, 2 error, 3 undecided.
@@ -167,27 +172,30 @@ def health_warnings_later() -> Iterator[list[str]]:
 
 
 def _run(options: dict[str, Any]) -> Audit:
-    claim, floats = read_claim(options["claim"]), read_floats(options)
-    names = Neighbourhood.__slots__
-    neighbours = read_neighbours(Neighbourhood(**{name: options[name] for name in names}))
-    tester = read_trials(options["tester"], options["trials"])
-    chosen: dict[str, Any] = {} if tester is None else {"tester": tester}
-    mechanism = read_mechanism(options["target"], one_at_a_time=options["one_at_a_time"])
+    claim = None if options["claim"] is None else read_claim(options["claim"])
+    asked = Neighbourhood(**{name: options[name] for name in Neighbourhood.__slots__})
+    neighbours = read_neighbours(asked) if asked.given() else None
+    tester, floats = read_trials(options["tester"], options["trials"]), read_floats(options)
+    target = read_target(options["target"], one_at_a_time=options["one_at_a_time"])
+    subject = read_subject(target, claim, neighbours)
 
     from dpaudit.auditing import audit
 
-    quiet = nullcontext() if options["quiet"] else following(getattr(claim, "symbol", None))
+    chosen: dict[str, Any] = {} if tester is None else {"tester": tester}
+    symbol = getattr(subject.claim, "symbol", None)
+    quiet = nullcontext() if options["quiet"] else following(symbol)
     with one_line_errors(), health_warnings_later() as later, quiet as progress:
         found: Audit = audit(
-            mechanism,
-            claim,
-            neighbours,
+            subject.mechanism,
+            subject.claim,
+            subject.neighbours,
             **chosen,
             alpha=options["alpha"],
             samples=options["samples"],
             seconds=options["seconds"],
             rng=options["seed"],
             floats=floats,
+            on_error=options["on_error"],
             progress=progress,
         )
     show_later(later, found)

@@ -29,9 +29,10 @@ TESTERS = {  # the public name of each batch tester
 CLAIMS = "eps=1 | eps=1,delta=1e-6 | mu=1 | rho=0.1 | order=2,eps=0.5"
 
 
-def claim_option(command: Command) -> Command:
+def claim_option(*, required: bool) -> Callable[[Command], Command]:
     """What is promised: `--claim`."""
-    return click.option("--claim", required=True, help=CLAIMS)(command)
+    brought = "" if required else " (not needed where TARGET brings its own)"
+    return click.option("--claim", required=required, help=f"{CLAIMS}{brought}")
 
 
 def tester_options(command: Command) -> Command:
@@ -110,6 +111,17 @@ def one_at_a_time_option(command: Command) -> Command:
         "--one-at-a-time",
         is_flag=True,
         help="TARGET gives one output a call: f(data) or f(data, rng).",
+    )(command)
+
+
+def on_error_option(command: Command) -> Command:
+    """What becomes of an error of the target: `--on-error`."""
+    return click.option(
+        "--on-error",
+        type=click.Choice(("output", "raise")),
+        default="output",
+        help="Count an error of TARGET as an output if not every draw raises, or end with it "
+        "(output).",
     )(command)
 
 

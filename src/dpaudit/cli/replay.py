@@ -15,6 +15,7 @@ from dpaudit.cli.options import (
     CLAIMS,
     alpha_option,
     json_option,
+    on_error_option,
     one_at_a_time_option,
     quiet_option,
     seed_option,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 )
 @seed_option
 @one_at_a_time_option
+@on_error_option
 @json_option("Print the replay as JSON.")
 @quiet_option("Print the verdict's line only.")
 @click.pass_context
@@ -91,6 +93,7 @@ def _run(options: dict[str, Any]) -> Replayed:
                 alpha=audit.alpha if options["alpha"] is None else options["alpha"],
                 samples=options["samples"],
                 rng=options["seed"],
+                on_error=options["on_error"],
             )
     except CannotReplay as error:
         raise Refusal(f"{path}: {error}") from error

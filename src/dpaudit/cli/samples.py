@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.command("samples", short_help="Audit outputs that were drawn before, from two files.")
 @click.argument("outputs", type=click.Path(path_type=Path))
 @click.argument("neighbour_outputs", type=click.Path(path_type=Path))
-@claim_option
+@claim_option(required=True)
 @tester_options
 @seed_option
 @floats_option

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
 
 from dpaudit.cli.failures import Refusal
 
 if TYPE_CHECKING:
+    from dpaudit.adapters import Subject
     from dpaudit.claims import Claim
     from dpaudit.domains import Domain
     from dpaudit.mechanism import Mechanism
@@ -17,7 +21,11 @@ if TYPE_CHECKING:
 RELATIONS = ("replace-one", "add-or-remove-one", "query-answers")
 FINDERS = ("auto", "spread", "random", "grid", "evolve", "gp", "optuna")
 MOST_RECORDS = 10  # unless --max-records says otherwise
+NO_NEIGHBOURS = f"say which datasets are neighbours: --relation {'|'.join(RELATIONS)}, or --pair."
+NO_CLAIM = "say what is promised: --claim eps=1, or a TARGET that brings its claim."
 EXAMPLES = {"length": "--length 10", "records": "--records floats:-1:1"}
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +42,10 @@ class Neighbourhood:
     finder: str | None
     pairs: tuple[str, ...]
 
+    def given(self) -> set[str]:
+        """The names of the options that were given."""
+        return {name for name in self.__slots__ if getattr(self, name) not in (None, ())}
+
 
 def read_claim(text: str) -> Claim:
     """The claim of `--claim`."""
@@ -49,14 +61,40 @@ def read_claim(text: str) -> Claim:
 def read_mechanism(text: str, *, one_at_a_time: bool) -> Mechanism:
     """The mechanism of TARGET; with `--one-at-a-time` a function that gives one output a call."""
     from dpaudit.loading import load_mechanism
+
+    return _loaded(load_mechanism, text, one_at_a_time)
+
+
+def read_target(text: str, *, one_at_a_time: bool) -> Mechanism | Subject:
+    """What TARGET names: a mechanism, or one that brings its claim and its neighbours."""
+    from dpaudit.loading import load_target
+
+    return _loaded(load_target, text, one_at_a_time)
+
+
+def _loaded(load: Callable[[str], Found], text: str, one_at_a_time: bool) -> Found:
     from dpaudit.mechanism import InvalidMechanism
     from dpaudit.naming import ONE_AT_A_TIME
 
     try:
-        return load_mechanism(ONE_AT_A_TIME.format(text) if one_at_a_time else text)
+        return load(ONE_AT_A_TIME.format(text) if one_at_a_time else text)
     except InvalidMechanism as error:
         hint = " (Here: --one-at-a-time.)" if "one_at_a_time" in str(error) else ""
         raise Refusal(f"{error}{hint}") from error
+
+
+def read_subject(
+    target: Mechanism | Subject, claim: Claim | None, neighbours: Relation | None
+) -> Subject:
+    """What is audited: the options where they were given, else what TARGET brings."""
+    from dpaudit.adapters import as_subject, brought_by
+
+    if brought_by(target) is None:
+        if claim is None:
+            raise click.UsageError(NO_CLAIM)
+        if neighbours is None:
+            raise Refusal(NO_NEIGHBOURS)
+    return as_subject(target, claim, neighbours)
 
 
 def read_neighbours(options: Neighbourhood) -> Relation:
@@ -82,16 +120,14 @@ def _refuse_what_does_not_belong(options: Neighbourhood) -> None:
         needed, kind = {"pairs"}, "--pair"
         allowed = {"records"}
     elif options.relation is None:
-        raise Refusal(
-            f"say which datasets are neighbours: --relation {'|'.join(RELATIONS)}, or --pair."
-        )
+        raise Refusal(NO_NEIGHBOURS)
     elif options.relation == "query-answers":
         needed, kind = {"length"}, "--relation query-answers"
         allowed = {"relation", "sensitivity", "group", "finder"}
     else:
         needed, kind = {"records"}, f"--relation {options.relation}"
         allowed = {"relation", "max_records", "min_records", "group", "finder"}
-    given = {name for name in Neighbourhood.__slots__ if getattr(options, name) not in (None, ())}
+    given = options.given()
     for name in sorted(needed - given):
         raise Refusal(f"{kind} needs --{name}, such as {EXAMPLES[name]}.")
     for name in sorted(given - needed - allowed):

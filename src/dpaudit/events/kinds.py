@@ -4,6 +4,7 @@ A threshold compares finite numbers and infinities; NaN, None, words and missing
 neither side of it.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -46,6 +47,8 @@ class Above:
 
     def words(self, encoder: Encoder) -> str:
         """Say what the outputs of the set have in common."""
+        if (frame := _frame(encoder, self.column)) is not None:
+            return f"{frame} has more than {_rows(math.floor(self.threshold))}"
         return f"{_name(encoder, self.column)} > {encoder.value(self.column, self.threshold)}"
 
 
@@ -62,6 +65,8 @@ class Below:
 
     def words(self, encoder: Encoder) -> str:
         """Say what the outputs of the set have in common."""
+        if (frame := _frame(encoder, self.column)) is not None:
+            return f"{frame} has fewer than {_rows(math.ceil(self.threshold))}"
         return f"{_name(encoder, self.column)} < {encoder.value(self.column, self.threshold)}"
 
 
@@ -117,7 +122,10 @@ class Equals:
 
     def words(self, encoder: Encoder) -> str:
         """Say what the outputs of the set have in common."""
-        return f"{_name(encoder, self.column)} = {encoder.value(self.column, self.number)}"
+        if (frame := _frame(encoder, self.column)) is not None:
+            return f"{frame} has {_rows(round(self.number))}"
+        name = _name(encoder, self.column)
+        return name if is_member(name) else f"{name} = {encoder.value(self.column, self.number)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,10 @@ class IsWord:
     >>> table = encoder.encode([["yes", 1], ["no"], ["yes"]])
     >>> IsWord(1, 5).words(encoder), IsWord(2, 0).words(encoder)
     ("output[0] = 'yes'", 'output[1] is missing')
+    >>> from dpaudit.returned import Raised
+    >>> table = encoder.encode([Raised.of(KeyError("age"))])
+    >>> IsWord(3, 5).words(encoder)
+    'raises KeyError'
     """
 
     column: int
@@ -141,8 +153,14 @@ class IsWord:
 
     def words(self, encoder: Encoder) -> str:
         """Say what the outputs of the set have in common."""
-        joint = "is" if self.code == MISSING else "="
-        return f"{_name(encoder, self.column)} {joint} {encoder.word(self.column, self.code)}"
+        name, word = _name(encoder, self.column), encoder.word(self.column, self.code)
+        if self.code == MISSING:
+            return _missing(name)
+        if encoder.is_error(self.column, self.code):
+            return word
+        if name.startswith("type("):
+            return f"the type of {name[5:-1]} is {word}"
+        return f"{name} = {word}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +177,8 @@ class IsNumber:
 
     def words(self, encoder: Encoder) -> str:
         """Say what the outputs of the set have in common."""
-        return f"{_name(encoder, self.column)} is a finite number"
+        name = _name(encoder, self.column)
+        return name if is_member(name) else f"{name} is a finite number"
 
 
 Single: TypeAlias = Above | Below | Between | Outside | Equals | IsWord | IsNumber
@@ -212,6 +231,29 @@ def reals(table: Table, column: int) -> npt.NDArray[np.float64]:
     values[codes == PLUS_INF] = np.inf
     values[codes == MINUS_INF] = -np.inf
     return values
+
+
+def is_member(name: str) -> bool:
+    """Tell whether a column says of an element whether a set has it: "'Ulm' in output"."""
+    return " in output" in name and not name.startswith(("output", "len(", "type("))
+
+
+def _missing(name: str) -> str:
+    if name == "output":
+        return "output is not a single value"
+    return (
+        name.replace(" in output", " not in output", 1) if is_member(name) else f"{name} is missing"
+    )
+
+
+def _frame(encoder: Encoder, column: int) -> str | None:
+    """The frame whose rows a column counts; None for any other column."""
+    name = encoder.names[column]
+    return name.removesuffix(".shape[0]") if name.endswith(".shape[0]") else None
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"
 
 
 def _name(encoder: Encoder, column: int) -> str:

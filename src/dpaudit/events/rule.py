@@ -64,9 +64,7 @@ class Rule:
 
     def holds(self, outputs: Outputs) -> npt.NDArray[np.bool_]:
         """Tell for each output whether the event happened."""
-        lengths_of = [name[4:-1] for name in self.places if name.startswith("len(")]
-        about = [found for found in map(about_bits, self.places) if found is not None]
-        encoder = Encoder(lengths_of=lengths_of, bits_of=[place for _, place in about])
+        encoder = Encoder(always=self.places)
         return self.event.holds(self._seen(encoder.encode(outputs), encoder))
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from dpaudit.events.columns import ColumnEvents
 from dpaudit.events.kinds import Both, Equals, Event, IsWord, comparisons
 from dpaudit.events.promise import HOPELESS, Promise
 from dpaudit.events.rounding import rounded
-from dpaudit.outputs import Table
+from dpaudit.outputs import MISSING, Table
 
 _Floats = npt.NDArray[np.float64]
 
@@ -21,6 +21,7 @@ _FINE, _COARSE = 64, 16  # thresholds of a column: alone, and inside another eve
 _BEAM = (8, 4, 4, 1)  # how many events of one, two, ... parts are kept, to be joined with others
 _HALF = (0.2, 0.6)  # how often an event holds that is joined although it tells nothing alone
 _PARTNERS = 16  # columns whose events are joined with others
+_NAMED = 0.9  # of what the best event promises, for a word of the first columns to be taken
 _WIDEST = 32  # columns of outputs that are tried as a whole
 
 
@@ -42,13 +43,17 @@ def strongest_event(
     delta: float,
     draws: int,
     alpha: float,
+    first: Collection[int] = (),
+    last: Collection[int] = (),
 ) -> tuple[Event, bool]:
     """Find the event that promises the largest epsilon, and whether `data` makes it likelier.
 
     `ones` and `zeros` say how often each row was seen from `data` and from `neighbour`. What is
     promised is the epsilon certified at `delta` by exact bounds at `alpha / 2` on each of the two
     sides, with `draws` fresh draws of each. A longer event is taken only if it is clearly better;
-    `epsilon`, the claim's, decides only where no event certifies anything.
+    `epsilon`, the claim's, decides only where no event certifies anything. A word of the columns
+    `first` is taken unless another event is clearly better, and of equally strong events one of
+    the columns `last` only if there is no other.
 
     >>> from dpaudit.outputs import Encoder
     >>> encoder = Encoder()
@@ -59,7 +64,16 @@ def strongest_event(
     >>> event.words(encoder), data
     ("output = 'yes'", True)
     """
-    search = _search(rows, ones, zeros, epsilon=epsilon, delta=delta, draws=draws, alpha=alpha)
+    search = _search(
+        rows,
+        ones,
+        zeros,
+        epsilon=epsilon,
+        delta=delta,
+        draws=draws,
+        alpha=alpha,
+        order=(frozenset(first), frozenset(last)),
+    )
     event = rounded(search.best(), search.score)
     return event, search.is_likelier_on_data(event)
 
@@ -73,11 +87,13 @@ def plainest_event(
     delta: float,
     draws: int,
     alpha: float,
+    first: Collection[int] = (),
+    last: Collection[int] = (),
 ) -> tuple[Event, bool]:
     """Find the shortest and roundest event that promises clearly more than `epsilon`.
 
     Clearly is half as much above it as the strongest event. Where even that promises no more than
-    `epsilon`, it is the strongest event.
+    `epsilon`, it is the strongest event. Words of the columns `first` are the first of the short.
 
     >>> from dpaudit.outputs import Encoder
     >>> rows = Encoder().encode([-1.3, -0.42, 0.31, 1.2])
@@ -85,7 +101,16 @@ def plainest_event(
     >>> plainest_event(rows, ones, zeros, epsilon=0.5, delta=0.0, draws=5000, alpha=0.05)
     (Above(column=0, threshold=0.0), True)
     """
-    search = _search(rows, ones, zeros, epsilon=epsilon, delta=delta, draws=draws, alpha=alpha)
+    search = _search(
+        rows,
+        ones,
+        zeros,
+        epsilon=epsilon,
+        delta=delta,
+        draws=draws,
+        alpha=alpha,
+        order=(frozenset(first), frozenset(last)),
+    )
     event = search.best()
     strength = search.score(event)
     if strength <= epsilon:
@@ -105,12 +130,13 @@ def _search(
     delta: float,
     draws: int,
     alpha: float,
+    order: tuple[frozenset[int], frozenset[int]],
 ) -> _Search:
     weights = np.asarray(ones, dtype=np.float64), np.asarray(zeros, dtype=np.float64)
     _check(rows, *weights)
     totals = float(weights[0].sum()), float(weights[1].sum())
     promise = Promise(epsilon=epsilon, delta=delta, draws=draws, alpha=alpha, totals=totals)
-    return _Search(rows, weights, promise)
+    return _Search(rows, weights, promise, order)
 
 
 def _check(rows: Table, ones: _Floats, zeros: _Floats) -> None:
@@ -126,8 +152,15 @@ def _check(rows: Table, ones: _Floats, zeros: _Floats) -> None:
 class _Search:
     """One search: the rows, how often each side gave them, and what counts as strong."""
 
-    def __init__(self, rows: Table, weights: tuple[_Floats, _Floats], promise: Promise) -> None:
+    def __init__(
+        self,
+        rows: Table,
+        weights: tuple[_Floats, _Floats],
+        promise: Promise,
+        order: tuple[frozenset[int], frozenset[int]],
+    ) -> None:
         self._rows = rows
+        self._first, self._last = order
         self._weights = weights
         self._promise = promise
         self._totals = [max(total, 1e-300) for total in promise.totals]
@@ -146,12 +179,22 @@ class _Search:
                 break
             best = beam[0]
         whole = self._whole_output()
-        return max(self._pruned(best), whole or best, key=lambda found: found.score).event
+        best = max(self._pruned(best), whole or best, key=lambda found: found.score)
+        named = next((found for found in alone if self._is_named(found.event)), best)
+        return named.event if named.score >= _NAMED * best.score else best.event
 
     def short(self) -> list[Event]:
         """Give the events of one part, those of one comparison first, the strongest first."""
         alone = [found.event for found in self._alone()[0]]
-        return sorted(alone, key=comparisons)
+        return sorted(alone, key=lambda event: (not self._is_named(event), comparisons(event)))
+
+    def _rank(self, column: int) -> int:
+        """Where a column stands among others: of equally strong events the first is taken."""
+        return 0 if column in self._first else 2 if column in self._last else 1
+
+    def _is_named(self, event: Event) -> bool:
+        """Tell whether an event says what an output is by a word that is best understood."""
+        return isinstance(event, IsWord) and event.column in self._first and event.code != MISSING
 
     def is_likelier_on_data(self, event: Event) -> bool:
         """Say on which side an event is likelier, as far as it promises something."""
@@ -174,7 +217,7 @@ class _Search:
         nothing: what is joined too is the best of those that hold about every other time.
         """
         found, starts = [], []
-        for column in range(self._rows.columns):
+        for column in sorted(range(self._rows.columns), key=self._rank):
             events = ColumnEvents(self._rows, column, self._shares, _FINE)
             ones, zeros = (events.hits(side) for side in self._weights)
             scores, _ = self._promise.score(ones, zeros, events.comparisons())

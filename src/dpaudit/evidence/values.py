@@ -166,12 +166,13 @@ class PairRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a running audit stands. `samples` are draws of the mechanism, of `budget` if any."""
+    """Where a running audit stands: `samples` draws of `budget`, `seconds` of `limit`, if any."""
 
     pairs: int
     samples: int
     budget: int | None
     seconds: float
+    limit: float | None = None
     lower_bound: float | None
     log_wealth: float
     alpha: float

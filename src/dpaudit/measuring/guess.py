@@ -17,7 +17,7 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from dpaudit.measuring.views import View
 from dpaudit.outputs import Table
@@ -28,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]
 
 STAKES = (1, 2, 4, 8, 16)
+_HEIGHTS = (0.5, 0.6, 0.7, 0.8, 0.9)  # quantiles
 _NEARLY = 0.9  # of what is promised: where odds hardly rise, the surest are mostly the luckiest
 _MOST_CERTAIN = 36.0  # log-odds: more is more than a float can tell from 1
 _SCALES = 12  # halvings of the largest excess that may earn the largest stake
@@ -95,7 +96,9 @@ class Guess:
 class Odds:
     """The log-odds of `data` by the score: a straight line, learned from labels (Platt 1999).
 
-    Scores of outputs that nobody has learned make over-confident readers modest again.
+    Scores of outputs that nobody has learned make over-confident readers modest again. Many
+    mechanisms are nowhere surer than their epsilon, where the line goes on rising: so it is an
+    average of lines that end at some height, each as likely as it makes the labels.
 
     >>> scores = np.repeat([0.0, 9.0], 1000)
     >>> labels = (np.arange(2000) % 4 > 0) == (scores > 0.0)  # one quarter, three quarters
@@ -111,17 +114,36 @@ class Odds:
         # Labels are tossed fairly: that more of one kind came up says nothing of the next.
         model = LogisticRegression(C=100.0, max_iter=200, class_weight="balanced")
         self._model = model.fit(self._standard(scores), labels)
+        line = self._line(scores)
+        self._heights = np.append(np.quantile(np.abs(line), _HEIGHTS), np.inf)
+        likelihoods = [
+            _log_likelihoods(np.clip(line, -height, height), labels).sum()
+            for height in self._heights
+        ]
+        self._shares = softmax(np.array(likelihoods))
 
     def __call__(self, scores: Floats) -> Floats:
-        return np.asarray(self._model.decision_function(self._standard(scores)), dtype=np.float64)
+        line = self._line(scores)
+        return np.asarray(
+            sum(
+                share * np.clip(line, -height, height)
+                for share, height in zip(self._shares, self._heights, strict=True)
+            )
+        )
 
     def likelihoods(self, scores: Floats, labels: Labels) -> Floats:
         """The log-likelihood of each label."""
-        log_odds = self(scores)
-        return np.asarray(-np.logaddexp(0.0, np.where(labels, -log_odds, log_odds)))
+        return _log_likelihoods(self(scores), labels)
+
+    def _line(self, scores: Floats) -> Floats:
+        return np.asarray(self._model.decision_function(self._standard(scores)), dtype=np.float64)
 
     def _standard(self, scores: Floats) -> Floats:
         return np.asarray((scores[:, None] - self._centre) / self._scale)
+
+
+def _log_likelihoods(log_odds: Floats, labels: Labels) -> Floats:
+    return np.asarray(-np.logaddexp(0.0, np.where(labels, -log_odds, log_odds)))
 
 
 def best_guess(reader: Reader, odds: Odds, outputs: Table, *, draws: int, alpha: float) -> Guess:

@@ -19,9 +19,10 @@ from dpaudit.auditing.arguments import check_alpha, check_budget, check_floats, 
 from dpaudit.measuring.choose import most_likely
 from dpaudit.measuring.guess import Counts, Guess, best_guess
 from dpaudit.measuring.learn import recipes
-from dpaudit.mechanism import Mechanism, as_mechanism, draw_labelled
+from dpaudit.mechanism import Mechanism, draw_labelled, with_errors
 from dpaudit.outputs import Encoder, FloatView, Table, stack
 from dpaudit.pair import Pair
+from dpaudit.raising import OnError
 from dpaudit.testers.parts import Labelled, as_known
 
 DEFAULT_SAMPLES = 1_000_000
@@ -77,6 +78,7 @@ def measure_epsilon(
     samples: int | None = None,
     rng: np.random.Generator | int | None = None,
     floats: FloatView = "real",
+    on_error: OnError = "output",
     progress: Callable[[int, int], None] | None = None,
 ) -> EpsilonBound:
     """Certify the largest epsilon of pure DP that the draws allow, on one pair of datasets.
@@ -84,7 +86,8 @@ def measure_epsilon(
     The bound is above the true epsilon of the mechanism with probability at most `alpha`. All
     `samples` (a million if not given) are drawn, on either side as a fair coin says. `progress` is
     called with the draws made and wanted. The same `rng` gives the same bound. With `floats="bits"`
-    how floats are rounded counts too; otherwise a float is a real number.
+    how floats are rounded counts too; otherwise a float is a real number. An error is an output,
+    unless every draw raises: `on_error` is that of `dpaudit.audit`.
 
     >>> import numpy as np, dpaudit
     >>> def count(data, size, rng):
@@ -100,7 +103,7 @@ def measure_epsilon(
     if total < FEWEST_SAMPLES:
         raise ValueError(f"samples must be at least {FEWEST_SAMPLES}, got {samples!r}.")
     start, entropy = time.perf_counter(), entropy_of(rng)
-    subject = as_mechanism(mechanism)
+    subject = with_errors(mechanism, on_error)
     encoder = Encoder(floats=floats)
     source = _Source(subject, Pair(data, neighbour), entropy, total, progress, encoder)
     guess = _chosen(source, total, float(alpha))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 from dpaudit.neighbours.queries import QueryAnswers, query_answers
 from dpaudit.neighbours.records import AddOrRemove, AddOrRemoveOne, Replace, ReplaceOne
@@ -93,7 +93,8 @@ def _check_room(size: int, room: int, what: str) -> None:
 
 
 def _further(relation: QueryAnswers, size: int) -> QueryAnswers:
-    length, far, finder = relation.length, size * relation.sensitivity, relation.finder
-    if relation == query_answers(length, relation.sensitivity, finder=finder):
-        return query_answers(length, far, finder=finder)
-    return query_answers(length, far, low=relation.low, high=relation.high, finder=finder)
+    length, far = relation.length, size * relation.sensitivity
+    kept: dict[str, Any] = {"norm": relation.norm, "finder": relation.finder}
+    if relation == query_answers(length, relation.sensitivity, **kept):
+        return query_answers(length, far, **kept)
+    return query_answers(length, far, low=relation.low, high=relation.high, **kept)

@@ -1,4 +1,4 @@
-"""The relation of query answers, each of which moves by at most the sensitivity."""
+"""The relation of query answers, which move by at most the sensitivity, each or all together."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from dpaudit.finders import Finder
 
 TRIES = 100  # draws of a pair before an edge is taken
+NORMS = {1: "whose moves add up to", 2: "whose moves have a length of", np.inf: "each moving by"}
 
 Answers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryAnswers:
-    """Answers of queries, each of which may move by the sensitivity, independently."""
+    """Answers of queries; the norm of their moves is at most the sensitivity."""
 
     length: int
     sensitivity: float
+    norm: float
     low: float
     high: float
     finder: str
@@ -73,8 +75,8 @@ class QueryAnswers:
             return None
         if (pair := joined(self.domain, slots)) is None:
             return None
-        moves = np.abs(pair.data - pair.neighbour)
-        return pair if np.all(moves <= self.sensitivity) and np.any(moves > 0.0) else None
+        moves = pair.data - pair.neighbour
+        return pair if np.any(moves != 0.0) and self._size(moves) <= self.sensitivity else None
 
     def choose(self, chooser: Chooser) -> Pair:
         alike = self.length > 1 and chooser.one_of("answers", 2) == 1
@@ -95,10 +97,8 @@ class QueryAnswers:
 
     def describe(self) -> str:
         answers = "1 query answer" if self.length == 1 else f"{self.length} query answers"
-        return (
-            f"{answers} in [{self.low:g}, {self.high:g}], each moving by at most "
-            f"{self.sensitivity:g}"
-        )
+        moves = NORMS[np.inf if self.length == 1 else self.norm]
+        return f"{answers} in [{self.low:g}, {self.high:g}], {moves} at most {self.sensitivity:g}"
 
     def _chosen_moves(self, chooser: Chooser) -> Callable[[int], float]:
         """All up, all down, each its own, or up to some place and down from there."""
@@ -145,24 +145,45 @@ class QueryAnswers:
         moved = np.clip(moved, self.low, self.high)
         while np.any(far := np.abs(moved - data) > self.sensitivity):  # a sum was rounded up
             moved = np.where(far, np.nextafter(moved, data), moved)
+        moved = self._shortened(data, moved)
         return self.join(list(map(Slot, data.tolist(), moved.tolist())))
+
+    def _shortened(self, data: Answers, moved: Answers) -> Answers:
+        """As far as the norm of all moves together allows, in the same direction."""
+        moves = moved - data
+        if (size := self._size(moves)) <= self.sensitivity:
+            return moved
+        share, less = self.sensitivity / size, 2.0**-53
+        while self._size(data + share * moves - data) > self.sensitivity:  # rounded up
+            less *= 2.0  # a few steps, however coarse the floats beside large answers are
+            share = self.sensitivity / size * (1.0 - less)
+        return data + share * moves
+
+    def _size(self, moves: Answers) -> float:
+        """The norm of the moves, of both directions the same."""
+        return float(np.linalg.norm(moves, ord=self.norm))
 
 
 def query_answers(
     length: int,
     sensitivity: float = 1,
     *,
+    norm: float = np.inf,
     low: float | None = None,
     high: float | None = None,
     finder: str = "auto",
 ) -> QueryAnswers:
     """Data are the answers of queries; neighbours move every answer by at most the sensitivity.
 
-    This is the setting of the sparse vector technique and of report-noisy-max. All answers lie in
-    [low, high]; left out, the range is three sensitivities wide and starts one below zero.
+    This is the setting of the sparse vector technique and of report-noisy-max. With `norm=1` the
+    moves add up to at most the sensitivity (Laplace noise on a vector), with `norm=2` the root of
+    the sum of their squares does (Gaussian noise). All answers lie in [low, high]; left out, the
+    range is three sensitivities wide and starts one below zero.
 
     >>> print(next(query_answers(4).edge_pairs()))
     data=[1.0, 1.0, 0.0, 0.0], neighbour=[0.0, 0.0, 1.0, 1.0]
+    >>> print(next(query_answers(4, norm=1).edge_pairs()))
+    data=[1.0, 1.0, 0.0, 0.0], neighbour=[0.75, 0.75, 0.25, 0.25]
     """
     length = whole_number("query_answers", "length", length)
     if length < 1:
@@ -174,6 +195,8 @@ def query_answers(
         raise InvalidRelation(
             f"query_answers needs a sensitivity in (0, inf), got {sensitivity!r}."
         )
+    if norm not in NORMS:
+        raise InvalidRelation(f"query_answers needs a norm of 1, 2 or inf, got {norm!r}.")
     if low is None:
         low = -sensitivity if high is None else high - 3 * sensitivity
     if high is None:
@@ -191,6 +214,7 @@ def query_answers(
     return QueryAnswers(
         length=length,
         sensitivity=float(sensitivity),
+        norm=float(norm),
         low=float(low),
         high=float(high),
         finder=finder,

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpaudit.outputs.bits import FloatView
 from dpaudit.outputs.layout import OTHER, WORDS, Layout
-from dpaudit.outputs.leaves import Key
+from dpaudit.outputs.leaves import RAISED, Key
 from dpaudit.outputs.sheet import encoded
 from dpaudit.outputs.table import MISSING, Table
 from dpaudit.returned import Outputs
@@ -16,8 +16,9 @@ class Encoder:
     """Turns outputs into tables; remembers columns and words so that all batches share them.
 
     Containers are flattened, so each place of an output has a column. Where lengths differ between
-    draws, the length is a column too. Lists, tuples and arrays are alike; so are 1, 1.0 and True.
-    A column first seen in a later batch is missing from the earlier ones: see `widen`.
+    draws, the length is a column too, and so are types (of words and containers) and messages (of
+    errors). Lists, tuples and arrays are alike; so are 1, 1.0 and True. A column first seen in a
+    later batch is missing from the earlier ones: see `widen`.
 
     >>> encoder = Encoder()
     >>> table = encoder.encode([{"count": 3, "tags": ["a", "b"]}, {"count": 4, "tags": ["a"]}])
@@ -35,20 +36,29 @@ class Encoder:
     ('output', 'grain(output)', 'magnitude(output)', 'width(output)', 'last_bits(output)')
     """
 
-    def __init__(
-        self,
-        *,
-        floats: FloatView = "real",
-        lengths_of: Collection[str] = (),
-        bits_of: Collection[str] = (),
-    ) -> None:
-        """`lengths_of` and `bits_of` name places whose length or bits are columns in any case."""
-        self._layout = Layout(lengths_of, bits_of, floats)
+    def __init__(self, *, floats: FloatView = "real", always: Collection[str] = ()) -> None:
+        """`always` names lengths, types, messages and bits that are columns in any case."""
+        self._layout = Layout(always, floats)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The place of each column: "output", "output[0]", "output['count']", "len(output)"."""
         return tuple(column.name for column in self._layout.columns)
+
+    @property
+    def first(self) -> tuple[int, ...]:
+        """The columns to be spoken of first, if they tell enough: errors and types."""
+        return tuple(
+            number
+            for number, column in enumerate(self._layout.columns)
+            if column.name.startswith("type(") or any(kind == RAISED for kind, _ in column.codes)
+        )
+
+    @property
+    def last(self) -> tuple[int, ...]:
+        """The columns to be spoken of only if no other tells as much: how many keys a dict has."""
+        columns = enumerate(self._layout.columns)
+        return tuple(number for number, column in columns if column.counts_keys)
 
     def encode(self, outputs: Outputs) -> Table:
         """Turn one output per draw into one row per draw, with all columns known by then."""
@@ -83,6 +93,11 @@ class Encoder:
     def key(self, column: int, code: int) -> Key:
         """Give the type and the text of a word."""
         return next(key for key, known in self.codes(column).items() if known == code)
+
+    def is_error(self, column: int, code: int) -> bool:
+        """Tell whether a word stands for an error."""
+        known = self._layout.columns[column].codes
+        return any(kind == RAISED and one == code for (kind, _), one in known.items())
 
     def value(self, column: int, number: float) -> str:
         """Write a number as this column's outputs are written: True, 3, 0.773."""

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpaudit.outputs.bits import FloatView
+from dpaudit.outputs.bits import FloatView, about_bits
 from dpaudit.outputs.table import NONE
 
 WORDS = ("missing", "NaN", "+inf", "-inf", "None")  # by the codes every column knows
@@ -22,6 +22,7 @@ class Column:
     codes: dict[tuple[str, str], int] = field(default_factory=lambda: {("NoneType", "None"): NONE})
     words: list[str] = field(default_factory=list)
     kinds: set[str] = field(default_factory=set)
+    counts_keys: bool = False  # the length of dicts, which their missing keys tell as well
 
     def code(self, key: tuple[str, str]) -> int:
         """Give the code of a word, a new one at first sight while there is room."""
@@ -42,6 +43,9 @@ class Place:
     column: int | None = None
     length: int | None = None  # of the first container seen here
     length_varies: bool = False
+    types: set[str] = field(default_factory=set)  # of the words seen here
+    message: str | None = None  # of the first error seen here
+    messages_vary: bool = False
     shows_bits: bool = False
     inside: dict[tuple[str, Any], "Place"] = field(default_factory=dict)
 
@@ -49,14 +53,10 @@ class Place:
 class Layout:
     """Columns in the order of their first sight, found by place."""
 
-    def __init__(
-        self,
-        lengths_of: Collection[str] = (),
-        bits_of: Collection[str] = (),
-        floats: FloatView = "real",
-    ) -> None:
-        self.lengths_of = frozenset(lengths_of)  # places whose length is a column in any case
-        self.bits_of = frozenset(bits_of)  # and those whose bits are
+    def __init__(self, always: Collection[str] = (), floats: FloatView = "real") -> None:
+        self.always = frozenset(always)  # columns that are there even where they do not vary
+        about = (about_bits(name) for name in self.always)
+        self._bits_of = frozenset(place for _, place in filter(None, about))
         self._bits_left = MAX_BITS if floats == "bits" else 0
         self.columns: list[Column] = []
         self.root = Place("output")
@@ -82,7 +82,7 @@ class Layout:
         if not place.shows_bits and floats and self._bits_left > 0:
             self._bits_left -= 1
             place.shows_bits = True
-        return place.shows_bits or place.name in self.bits_of
+        return place.shows_bits or place.name in self._bits_of
 
     def place_inside(self, place: Place, kind: str, key: Any, name: str) -> Place:
         """Give a place inside a container, remembered while there is room for columns."""

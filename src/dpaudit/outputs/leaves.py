@@ -12,18 +12,25 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.outputs.forms import Columns, Fields, can_be_opened, opened
+from dpaudit.returned import Raised
+
 Values: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 Key: TypeAlias = tuple[str, str]  # type and text of a word
 
-_FAMILIES = ("number", "word", "complex", "sequence", "mapping")
+RAISED = "raised"  # the type of the words for errors
+MESSAGE = "error message"  # the column of what they say
+
+_FAMILIES = ("number", "word", "error", "complex", "object", "sequence", "mapping", "frame")
+CONTAINERS = ("sequence", "mapping", "frame")  # the last families: what has a length
 _EXACT = 2**53  # beyond it a float no longer tells an integer from the next
 _WHOLE = int | np.integer | Fraction
 
 
 def families(values: Values) -> list[tuple[str, npt.NDArray[np.intp] | None, Values]]:
     """Part values by how they are written; positions are None when all are alike."""
-    if any(issubclass(kind, np.ndarray) for kind in set(map(type, values))):
-        values = [unpacked(value) if isinstance(value, np.ndarray) else value for value in values]
+    if any(can_be_opened(kind) for kind in set(map(type, values))):
+        values = [opened(value) for value in values]
     known = {kind: _family(kind) for kind in set(map(type, values))}
     present = set(known.values())
     if len(present) == 1:
@@ -44,16 +51,38 @@ def _family(kind: type) -> str:
         return "number"
     if issubclass(kind, complex | np.complexfloating):
         return "complex"
+    if issubclass(kind, Raised):
+        return "error"
+    if issubclass(kind, Fields):
+        return "object"
+    if issubclass(kind, Columns):
+        return "frame"
     if issubclass(kind, Mapping):
         return "mapping"
     return "sequence" if issubclass(kind, Sequence) else "word"
 
 
-def unpacked(array: npt.NDArray[Any]) -> Any:
-    """Turn an array into lists, or into its value where it has no axis."""
-    if array.dtype.kind in "mM":  # whose tolist may give plain integers
-        return list(array) if array.ndim > 0 else array[()]
-    return array.tolist()
+_KINDS = (
+    (str, "str"),
+    (bytes | bytearray | memoryview, "bytes"),
+    (Set, "set"),
+    (Mapping, "dict"),
+    (Sequence | np.ndarray, "list"),
+)
+
+
+@functools.lru_cache(maxsize=256)
+def type_name(kind: type) -> str | None:
+    """Name the type of a word or a container; None for numbers, errors and None itself.
+
+    >>> type_name(str), type_name(tuple), type_name(Decimal), type_name(frozenset)
+    ('str', 'list', None, 'set')
+    """
+    if kind is type(None) or _family(kind) in ("number", "complex", "error"):
+        return None
+    if issubclass(kind, enum.Enum):
+        return kind.__qualname__
+    return next((name for types, name in _KINDS if issubclass(kind, types)), kind.__qualname__)
 
 
 def number_kinds(values: Values) -> set[str]:
@@ -112,7 +141,16 @@ def key_of(value: object) -> Key:
         return "set", _cut(f"{{{inside}}}" if inside else "set()")
     if isinstance(value, int):
         return "int", _cut(repr(value) if value.bit_length() < 1000 else hex(value))
-    return type(value).__qualname__, _cut(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)))
+    return type(value).__qualname__, _cut(without_addresses(repr(value)))
+
+
+def without_addresses(text: str) -> str:
+    """Leave out where objects lie in memory.
+
+    >>> without_addresses("<Box object at 0x7f2a>")
+    '<Box object>'
+    """
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
 
 
 def _cut(text: str) -> str:

@@ -1,14 +1,18 @@
 """One batch of outputs, written column by column."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from dpaudit.outputs.bits import are_floats, bits_of, name_of
+from dpaudit.outputs.forms import listed
 from dpaudit.outputs.layout import Layout, Place
 from dpaudit.outputs.leaves import (
+    CONTAINERS,
+    MESSAGE,
+    RAISED,
     Key,
     Values,
     families,
@@ -17,7 +21,8 @@ from dpaudit.outputs.leaves import (
     keys_of,
     number_kinds,
     too_big,
-    unpacked,
+    type_name,
+    without_addresses,
 )
 from dpaudit.outputs.table import MINUS_INF, MISSING, NAN, PLUS_INF, Codes, Floats, Table
 from dpaudit.returned import Outputs
@@ -33,7 +38,7 @@ def encoded(outputs: Outputs, layout: Layout) -> Table:
     numeric = isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf"
     sheet = _Sheet(layout, len(outputs))
     if len(outputs) > 0:
-        values = unpacked(outputs) if isinstance(outputs, np.ndarray) and not numeric else outputs
+        values = listed(outputs) if isinstance(outputs, np.ndarray) and not numeric else outputs
         sheet.write(layout.root, None, values, 0)
     return sheet.table()
 
@@ -52,6 +57,7 @@ class _Sheet:
         if isinstance(values, np.ndarray):
             self._array(place, rows, values, depth)
             return
+        self._types(place, rows, values)
         deep = depth >= _MAX_DEPTH
         parts = [
             (
@@ -62,25 +68,36 @@ class _Sheet:
             for family, index, some in families(values)
         ]
         lengths = [
-            (chosen, _lengths_of(some))
-            for family, chosen, some in parts
-            if family in ("sequence", "mapping")
+            (chosen, _lengths_of(some)) for family, chosen, some in parts if family in CONTAINERS
         ]
         for position, (family, chosen, some) in enumerate(parts):
             if position == len(parts) - len(lengths):  # containers come last
-                self._lengths(place, lengths)
-            if family == "number":
-                self._numbers(place, chosen, some)
-            elif family == "word":
-                self._words(place, chosen, keys_of(some))
-            elif family == "sequence":
-                self._sequences(place, chosen, some, depth)
-            elif family == "mapping":
-                self._mappings(place, chosen, some, depth)
-            else:  # complex numbers
+                self._lengths(place, lengths, {family for family, *_ in parts[position:]})
+            self._part(family, place, chosen, some, depth)
+
+    def _part(self, family: str, place: Place, rows: _Rows, values: Values, depth: int) -> None:
+        """Write values of one family."""
+        match family:
+            case "number":
+                self._numbers(place, rows, values)
+            case "word":
+                self._words(place, rows, keys_of(values))
+                self._members(place, rows, values)
+            case "error":
+                self._errors(place, rows, values)
+            case "sequence":
+                self._sequences(place, rows, values, depth)
+            case "mapping":
+                self._empty(place, rows, _lengths_of(values), "{}")
+                self._mappings(place, rows, values, depth, "[]")
+            case "object":
+                self._mappings(place, rows, values, depth, ".")
+            case "frame":
+                self._frames(place, rows, values, depth)
+            case "complex":
                 for name in ("real", "imag"):
                     part = self._layout.place_inside(place, ".", name, f"{place.name}.{name}")
-                    self._numbers(part, chosen, [getattr(value, name) for value in some])
+                    self._numbers(part, rows, [getattr(value, name) for value in values])
 
     def table(self) -> Table:
         """Give the batch, with nothing in the columns that were not written."""
@@ -148,7 +165,7 @@ class _Sheet:
             self._numbers(place, rows, values)
             return
         lengths = np.full(len(values), values.shape[1], dtype=np.int64)
-        self._lengths(place, [(rows, lengths)])
+        self._lengths(place, [(rows, lengths)], {"sequence"})
         self._empty(place, rows, lengths, "[]")
         for position in range(values.shape[1]):
             self._array(self._at(place, position), rows, values[:, position], depth + 1)
@@ -167,33 +184,83 @@ class _Sheet:
                 some = [values[i][position] for i in falling[:count].tolist()]
                 self.write(part, _chosen(rows, falling[:count]), some, depth + 1)
 
-    def _mappings(self, place: Place, rows: _Rows, values: Values, depth: int) -> None:
-        """Write the values by key."""
-        self._empty(place, rows, _lengths_of(values), "{}")
-        found: dict[Any, tuple[list[int], list[Any]]] = {}
-        for row, mapping in enumerate(values):
-            for key, value in mapping.items():
-                index, some = found.setdefault(key, ([], []))
-                index.append(row)
-                some.append(value)
-        for key, (index, some) in found.items():
-            name = f"{place.name}[{key_of(key)[1]}]"
-            part = self._layout.place_inside(place, "{}", key, name)
-            whole = len(index) == len(values)
-            chosen = rows if whole else _chosen(rows, np.array(index, dtype=np.intp))
-            self.write(part, chosen, some, depth + 1)
+    def _mappings(
+        self, place: Place, rows: _Rows, values: Values, depth: int, written: str
+    ) -> None:
+        """Write the values by key, or the fields by name where a dot is `written` before them."""
+        for key, index, some in _by_key(values):
+            name = f"{place.name}.{key}" if written == "." else _item(place, key)
+            part = self._layout.place_inside(place, "." if written == "." else "{}", key, name)
+            self.write(part, _some_rows(rows, index, len(values)), some, depth + 1)
+
+    def _members(self, place: Place, rows: _Rows, values: Values) -> None:
+        """Write for each element which sets it is in."""
+        sets = [row for row, value in enumerate(values) if isinstance(value, Set)]
+        if not sets:
+            return
+        some = _some_rows(rows, sets, len(values))
+        elements = [dict.fromkeys(sorted(values[row], key=key_of), True) for row in sets]
+        for key, index, found in _by_key(elements):
+            name = f"{key_of(key)[1]} in {place.name}"
+            part = self._layout.place_inside(place, "in", key, name)
+            self._numbers(part, _some_rows(some, index, len(sets)), found)
+
+    def _frames(self, place: Place, rows: _Rows, values: Values, depth: int) -> None:
+        """Write frames by column and row; how many rows there are is one column for all."""
+        for key, index, some in _by_key([value.entries for value in values]):
+            part = self._layout.place_inside(place, "{}", key, _item(place, key))
+            self._sequences(part, _some_rows(rows, index, len(values)), some, depth + 1)
+        named = [row for row, value in enumerate(values) if value.labels is not None]
+        if named:
+            part = self._layout.place_inside(place, ".", "index", f"{place.name}.index")
+            labels = [values[row].labels for row in named]
+            self._sequences(part, _some_rows(rows, named, len(values)), labels, depth + 1)
+
+    def _errors(self, place: Place, rows: _Rows, values: Values) -> None:
+        """Write errors by their class, and what they say once it differs."""
+        self._words(place, rows, [(RAISED, repr(error)) for error in values])
+        messages = [without_addresses(error.message) for error in values]
+        if place.message is None:
+            place.message = messages[0]
+        place.messages_vary |= any(message != place.message for message in messages)
+        if place.messages_vary or MESSAGE in self._layout.always:
+            part = self._layout.place_inside(place, "error", None, MESSAGE)
+            self._words(part, rows, keys_of(messages))
+
+    def _types(self, place: Place, rows: _Rows, values: Values) -> None:
+        """Write the types of words and containers at a place once words are not of one type.
+
+        Lists and dicts show what they are by the places inside them.
+        """
+        known = {kind: type_name(kind) for kind in set(map(type, values))}
+        place.types.update(name for name in known.values() if name not in (None, "list", "dict"))
+        name = f"type({place.name})"
+        if len(place.types) > 1 or name in self._layout.always:
+            said = [known[type(value)] for value in values]
+            index = [row for row, one in enumerate(said) if one is not None]
+            if index:
+                part = self._layout.place_inside(place, "type", None, name)
+                keys = [("type", one) for one in said if one is not None]
+                self._words(part, _some_rows(rows, index, len(values)), keys)
 
     def _at(self, place: Place, position: int) -> Place:
         return self._layout.place_inside(place, "[]", position, f"{place.name}[{position}]")
 
-    def _lengths(self, place: Place, containers: list[tuple[_Rows, _Lengths]]) -> None:
+    def _lengths(
+        self, place: Place, containers: list[tuple[_Rows, _Lengths]], kinds: set[str]
+    ) -> None:
         """Write the lengths of all containers at a place once they differ."""
         for _, lengths in containers:
             if place.length is None:
                 place.length = int(lengths[0])
             place.length_varies = place.length_varies or bool(np.any(lengths != place.length))
-        if place.length_varies or place.name in self._layout.lengths_of:
-            length = self._layout.place_inside(place, "len", None, f"len({place.name})")
+        frames = kinds == {"frame"}
+        name = f"{place.name}.shape[0]" if frames else f"len({place.name})"
+        if place.length_varies or name in self._layout.always:
+            length = self._layout.place_inside(place, "len", frames, name)
+            column = self._layout.column_of(length)
+            if column is not None:
+                self._layout.columns[column].counts_keys = kinds == {"mapping"}
             for rows, lengths in containers:
                 self._numbers(length, rows, lengths)
 
@@ -227,6 +294,26 @@ class _Sheet:
         rows = np.flatnonzero(self._hashes)
         keys = [("rest", f"#{number:016x}") for number in self._hashes[rows].tolist()]
         self._words(self._layout.rest, rows, keys)
+
+
+def _by_key(mappings: Values) -> list[tuple[Any, list[int], list[Any]]]:
+    """Part the values of mappings by key: the key, which of them have it, and their values."""
+    found: dict[Any, tuple[list[int], list[Any]]] = {}
+    for row, mapping in enumerate(mappings):
+        for key, value in mapping.items():
+            index, some = found.setdefault(key, ([], []))
+            index.append(row)
+            some.append(value)
+    return [(key, index, some) for key, (index, some) in found.items()]
+
+
+def _item(place: Place, key: object) -> str:
+    return f"{place.name}[{key_of(key)[1]}]"
+
+
+def _some_rows(rows: _Rows, index: list[int], count: int) -> _Rows:
+    """Give the positions of some of `count` rows; all of them stay as they are."""
+    return rows if len(index) == count else _chosen(rows, np.array(index, dtype=np.intp))
 
 
 def _lengths_of(values: Values) -> _Lengths:

@@ -13,6 +13,8 @@ LINE = 80
 def progress_line(progress: Progress, *, symbol: str | None = None, width: int = LINE) -> str:
     """A running audit in one line; `symbol` is the claim's ("epsilon", "mu" or "rho").
 
+    The time left is at most that: a refutation ends the search.
+
     >>> progress = Progress(
     ...     pairs=3,
     ...     samples=48_000,
@@ -24,17 +26,46 @@ def progress_line(progress: Progress, *, symbol: str | None = None, width: int =
     ...     pair="data=[1.0], neighbour=[]",
     ... )
     >>> print(progress_line(progress, symbol="epsilon"))
-    48k of 300k draws, 1.2 s, epsilon >= 0.844, evidence 35%, pair 3: data=[1.0],...
+    48k of 300k draws, 39k/s, 6.5 s left, epsilon >= 0.844, evidence 35%, pair 3
     """
     of_budget = "" if progress.budget is None else f" of {short_count(progress.budget)}"
-    parts = [f"{short_count(progress.samples)}{of_budget} draws", duration(progress.seconds)]
+    draws = f"{short_count(progress.samples)}{of_budget} draws"
+    found = [f"evidence {_evidence(progress)}%", f"pair {progress.pairs:,}"]
     if progress.lower_bound is not None and progress.lower_bound > 0.0:
-        parts.append(f"{symbol or 'bound'} >= {lower(progress.lower_bound)}")
-    share = progress.log_wealth / -math.log(progress.alpha)
-    parts.append(f"evidence {math.floor(100 * min(max(share, 0.0), 1.0))}%")
-    line = ", ".join([*parts, f"pair {progress.pairs:,}"])
+        found.insert(0, f"{symbol or 'bound'} >= {lower(progress.lower_bound)}")
+    times = [_speed(progress), duration(progress.seconds), _left(progress)]
+    shown = [draws, *filter(None, times), *found]
+    for spare in times[1::-1]:  # what is left says more than what is past, and than the speed
+        if len(", ".join(shown)) > width and spare in shown:
+            shown.remove(spare)
+    line = ", ".join(shown)
     room = width - len(line) - 2
     if room < 12 or not progress.pair:
         return one_line(line, width)
     pair = " ".join(progress.pair.split())
     return f"{line}: {pair if len(pair) <= room else f'{pair[: room - 3]}...'}"
+
+
+def _evidence(progress: Progress) -> int:
+    """How far the evidence has come on its way to a refutation, in percent."""
+    share = progress.log_wealth / -math.log(progress.alpha)
+    return math.floor(100 * min(max(share, 0.0), 1.0))
+
+
+def _speed(progress: Progress) -> str:
+    """Draws a second, or what one takes; nothing before the first."""
+    if progress.samples == 0 or progress.seconds <= 0.0:
+        return ""
+    speed = progress.samples / progress.seconds
+    return f"{short_count(int(speed))}/s" if speed >= 1.0 else f"{duration(1.0 / speed)} each"
+
+
+def _left(progress: Progress) -> str:
+    """The time left, at most: up to the limit, or until all draws are made at this speed."""
+    ends = []
+    if progress.limit is not None:
+        ends.append(progress.limit - progress.seconds)
+    if progress.budget is not None and progress.samples > 0:
+        left = progress.budget - progress.samples
+        ends.append(progress.seconds / progress.samples * left)
+    return f"{duration(max(min(ends), 0.0))} left" if ends else ""

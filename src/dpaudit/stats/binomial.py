@@ -67,6 +67,11 @@ def proportion_upper(
     return _like(np.where(failures == 0, 1.0, inside))
 
 
+def make_ready() -> None:
+    """Load what the bounds need, now rather than at the first of them: it takes half a second."""
+    from scipy import stats  # noqa: F401
+
+
 def epsilon_from_event(p_lower: float, q_upper: float, delta: float) -> float:
     """The epsilon an event certifies at `delta`: `log((p_lower - delta) / q_upper)`, at least 0.
 

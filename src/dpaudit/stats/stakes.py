@@ -47,13 +47,13 @@ def staked_proportion_lower(
     return _chance_at(points, weights, sizes, alpha) if points else 0.0
 
 
-def tail(
+def log_tail(
     points: int, stakes: npt.NDArray[np.int_], trials: npt.NDArray[np.int_], p: float
 ) -> float:
     """The logarithm of the probability of so many points or more, if each chance is `p`.
 
     >>> one, three = np.array([1]), np.array([3])
-    >>> round(math.exp(tail(2, one, three, 0.5)), 6)  # two or three heads of three
+    >>> round(math.exp(log_tail(2, one, three, 0.5)), 6)  # two or three heads of three
     0.5
     """
     if points >= int(stakes @ trials):
@@ -77,11 +77,11 @@ def _chance_at(
     from scipy.special import expit
 
     def excess(odds: float) -> float:
-        return tail(points, stakes, trials, float(expit(odds))) - math.log(alpha)
+        return log_tail(points, stakes, trials, float(expit(odds))) - math.log(alpha)
 
     middle = min(points / int(stakes @ trials), 1.0 - 1e-12)
     high = math.log(middle) - math.log1p(-middle)
-    step = 4.0 * math.sqrt(float(stakes @ (stakes * trials))) / max(points, 1)
+    step = min(4.0 * math.sqrt(float(stakes @ (stakes * trials))) / points, 1.0)
     while excess(high) < 0.0:
         high += step
     low = high - step

@@ -66,7 +66,7 @@ class PairBettor:
         `target` is a log-wealth against the claim itself. When it is reached the samples after it
         are left alone: they were neither bet on nor learned.
         """
-        if not self.sample.size:
+        if self.sample.size < FIRST_BATCH:
             self.learn(table, labels)
             return None
         self._fit()

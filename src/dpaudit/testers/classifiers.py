@@ -28,6 +28,7 @@ from dpaudit.witness.features import (
 )
 from dpaudit.witness.linear import newton, variances
 from dpaudit.witness.sample import Sample, row_keys
+from dpaudit.witness.trees import fitted, log_odds
 
 Floats = npt.NDArray[np.float64]
 
@@ -145,13 +146,13 @@ class BoostedScore:
         # Weights make the search for bins many times slower: they are given only where they differ.
         even = 2 * np.count_nonzero(train.labels) == len(train.labels)
         weights = None if even else _even_weights(train.labels)
-        self._model = model.fit(self._matrix(train.table), train.labels, sample_weight=weights)
+        self._model = fitted(model, self._matrix(train.table), train.labels, weights)
 
     def __call__(self, table: Table) -> Floats:
         """The log-odds of every row."""
         _, first, index = np.unique(row_keys(table), return_index=True, return_inverse=True)
         rows = table.take(first) if len(first) < len(table) // 2 else table
-        scores = np.asarray(self._model.decision_function(self._matrix(rows)), dtype=np.float64)
+        scores = log_odds(self._model, self._matrix(rows))
         return scores if rows is table else scores[index]
 
     def _matrix(self, table: Table) -> Floats:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dpaudit.outputs import Table
 from dpaudit.witness.columns import View
 from dpaudit.witness.sample import Sample
+from dpaudit.witness.trees import fitted, log_odds
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,14 +55,13 @@ class Boosted:
         weights = weights[kept]
         # Weights make the search for bins many times slower, so they are left out where all are 1.
         uneven = weights if np.any(weights != 1.0) else None
-        self._model = model.fit(features[kept], labels[kept], sample_weight=uneven)
+        self._model = fitted(model, features[kept], labels[kept], uneven)
 
     def logits(self, view: View) -> Floats:
         """The log-odds of `data` for each row; 0 before the first fit."""
         if self._model is None:
             return np.zeros((1, len(view.table)))
-        logits = self._model.decision_function(_matrix(view.table))
-        return np.asarray(logits, dtype=np.float64)[None, :]
+        return log_odds(self._model, _matrix(view.table))[None, :]
 
 
 def _matrix(table: Table) -> Floats:

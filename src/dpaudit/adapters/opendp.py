@@ -1,0 +1,227 @@
+"""OpenDP: the claim of a measurement from its privacy map, the neighbours from its metric.
+
+OpenDP draws from the operating system: an audit's `rng` does not reach it, and no two audits of a
+measurement are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpaudit.adapters.answers import one_way_answers, whole_answers
+from dpaudit.adapters.subject import Subject
+from dpaudit.claims import ZCDP, ApproxDP, Claim, Profile, PureDP
+from dpaudit.domains import Domain, categories, floats, integers
+from dpaudit.mechanism import InvalidMechanism, Mechanism, one_at_a_time
+from dpaudit.neighbours import Relation, add_or_remove_one, group, query_answers, replace_one
+from dpaudit.returned import short
+from dpaudit.stats import profiles
+
+FAR = 1000  # how far records go where the domain has no bounds: a clamp cuts them off
+ANSWERS = 3  # query answers in a vector whose length the domain leaves open
+ORDERS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)  # of a Rényi curve
+
+_NORMS = {"AbsoluteDistance": np.inf, "L1Distance": 1, "L2Distance": 2, "LInfDistance": np.inf}
+_ADDING = ("SymmetricDistance", "InsertDeleteDistance")
+_REPLACING = ("ChangeOneDistance", "HammingDistance")
+
+
+def from_opendp(
+    measurement: Any,
+    d_in: float | None = None,
+    *,
+    records: Domain | None = None,
+    max_records: int = 10,
+) -> Subject:
+    """Make a subject of an OpenDP measurement, or of a query of its context.
+
+    The claim is what the measurement's privacy map says at the distance `d_in` (1 if not given; a
+    query knows its own): pure or approximate DP, zCDP, or the whole curve of a privacy profile or
+    of Rényi divergences. The neighbours are what its input metric and domain say. `records` says
+    what a record may be where the domain does not (strings), or where narrower ones are wanted.
+
+    >>> import dpaudit
+    >>> import opendp.prelude as dp
+    >>> dp.enable_features("contrib")
+    >>> space = dp.vector_domain(dp.atom_domain(bounds=(0.0, 10.0))), dp.symmetric_distance()
+    >>> noisy_sum = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=20.0)
+    >>> print(dpaudit.from_opendp(noisy_sum))
+    OpenDP measurement: 0.5...-DP; add or remove one of at most 10 records of floats(0, 10)
+    """
+    if not hasattr(measurement, "output_measure") and callable(getattr(measurement, "resolve", 0)):
+        d_in = getattr(measurement, "_d_in", None) if d_in is None else d_in
+        measurement = measurement.resolve()
+    missing = [name for name in _PARTS if not hasattr(measurement, name)]
+    if missing:
+        raise InvalidMechanism(
+            f"from_opendp needs a measurement of OpenDP, got {short(measurement)}, which has no "
+            f"{missing[0]}. A transformation becomes one with noise: transformation >> "
+            "dp.m.then_laplace(scale=1.0)."
+        )
+    distance = _distance(measurement, 1 if d_in is None else d_in)
+    domain = measurement.input_domain
+    neighbours = neighbours_of(
+        measurement.input_metric, domain, distance, records=records, max_records=max_records
+    )
+    release = partial(_release, measurement, _is_vector(domain))
+    return Subject(
+        mechanism=Mechanism(name="OpenDP measurement", function=one_at_a_time(release)),
+        claim=claim_of(str(measurement.output_measure.type), measurement.map(distance)),
+        neighbours=neighbours,
+    )
+
+
+_PARTS = ("output_measure", "input_metric", "input_domain", "map")
+
+
+def claim_of(measure: str, bound: Any) -> Claim:
+    """The claim that a bound of this measure makes.
+
+    >>> print(claim_of("Approximate<MaxDivergence>", (1.0, 1e-6)))
+    (1, 1e-06)-DP
+    """
+    match _bare(measure):
+        case "MaxDivergence":
+            return PureDP(bound)
+        case "ZeroConcentratedDivergence":
+            return ZCDP(bound)
+        case "Approximate" if "ZeroConcentrated" in measure:
+            rho, delta = bound
+            loose = ZCDP(rho)
+            return Profile(lambda level: delta + loose.delta(level), f"{loose} but for {delta:g}")
+        case "Approximate" | "FixedSmoothedMaxDivergence":
+            return ApproxDP(*bound)
+        case "SmoothedMaxDivergence":
+            return Profile(bound.delta, "OpenDP privacy profile")
+        case "RenyiDivergence":
+            return Profile(_renyi_profile(bound), "OpenDP Rényi curve")
+    raise InvalidMechanism(
+        f"from_opendp knows no claim for the measure {measure}. Pass one: "
+        "dpaudit.audit(subject, claim=...), with a measurement that is converted to approximate DP."
+    )
+
+
+def neighbours_of(
+    metric: Any, domain: Any, distance: float, *, records: Domain | None, max_records: int
+) -> Relation:
+    """The pairs of datasets that are at most this distance apart."""
+    name, words = _bare(str(metric.type)), repr(metric)
+    if name in _NORMS:
+        return _answers(domain, distance, _NORMS[name], one_way="monotonic" in words)
+    kind = _records(domain) if records is None else records
+    if kind is None:
+        raise InvalidMechanism(
+            f"what a record of {domain!r} may be is not known. Say so: "
+            "from_opendp(measurement, records=dpaudit.categories('a', 'b'))."
+        )
+    if name == "DiscreteDistance":
+        return replace_one(kind, max_records=1)
+    size = getattr(domain, "size", None)
+    if name in _ADDING and size is None:
+        added = add_or_remove_one(kind, max_records=max(max_records, int(distance)))
+        return added if distance == 1 else group(added, int(distance))
+    if name in _ADDING or name in _REPLACING:
+        changes = int(distance) // 2 if name in _ADDING else int(distance)
+        return _replaced(kind, changes, size, max_records)
+    raise InvalidMechanism(
+        f"from_opendp knows no neighbours for the metric {words}. Pass the pairs: "
+        "dpaudit.audit(measurement, claim, neighbours=[(data, neighbour), ...])."
+    )
+
+
+def _replaced(kind: Domain, changes: int, size: int | None, max_records: int) -> Relation:
+    if changes < 1:
+        raise InvalidMechanism(
+            f"two datasets of {size} records are an even distance apart, so d_in must be at least "
+            "2: from_opendp(measurement, d_in=2)."
+        )
+    least, most = (1, max(max_records, changes)) if size is None else (size, size)
+    found = replace_one(kind, min_records=least, max_records=most)
+    return found if changes == 1 else group(found, changes)
+
+
+def _answers(domain: Any, distance: float, norm: float, *, one_way: bool) -> Relation:
+    vector = _is_vector(domain)
+    atom = domain.element_domain if vector else domain
+    length = (getattr(domain, "size", None) or ANSWERS) if vector else 1
+    low, high = _bounds(atom) or (None, None)
+    if _kind(atom) in "iu":
+        low = 0 if low is None and _kind(atom) == "u" else low
+        return whole_answers(length, int(distance), norm=norm, low=low, high=high)
+    if one_way:
+        return one_way_answers(length, distance, low=low, high=high)
+    return query_answers(length, distance, norm=norm, low=low, high=high)
+
+
+def _records(domain: Any) -> Domain | None:
+    """What a record may be; None where the domain does not say."""
+    atom = domain.element_domain if _is_vector(domain) else domain
+    bounds, kind = _bounds(atom), _kind(atom)
+    if kind == "f":
+        if bounds is not None:
+            return floats(*bounds)
+        odd = floats(-FAR, FAR).with_odd_values()
+        return odd if atom.nan else odd.filter(_is_number)
+    if kind in ("i", "u"):
+        narrow = "8" in str(atom.carrier_type)
+        reach = FAR // 10 if narrow else FAR
+        return integers(*(bounds or (0 if kind == "u" else -reach, reach)))
+    return categories(False, True) if kind == "b" else None
+
+
+def _is_number(record: float) -> bool:
+    return record == record
+
+
+def _is_vector(domain: Any) -> bool:
+    return _bare(str(domain.type)) == "VectorDomain"
+
+
+def _kind(atom: Any) -> str:
+    """The first letter of the type of a value: f64, i32, u8, bool, String."""
+    return str(atom.carrier_type)[:1]
+
+
+def _bounds(atom: Any) -> tuple[Any, Any] | None:
+    """Both bounds of a number; None where there are none, or it is no number."""
+    return atom.bounds if _kind(atom) in "fiu" else None
+
+
+def _bare(name: str) -> str:
+    """A type without its path and its arguments.
+
+    >>> _bare("opendp::metrics::LInfDistance<f64>")
+    'LInfDistance'
+    """
+    return name.partition("<")[0].rpartition("::")[2]
+
+
+def _distance(measurement: Any, d_in: float) -> float:
+    """The distance in the type that the map takes."""
+    kind = str(measurement.input_distance_type)
+    if kind[:1] not in "fiu":
+        raise InvalidMechanism(
+            f"from_opendp needs one number for the distance of neighbours, but the metric "
+            f"{measurement.input_metric!r} takes {kind}."
+        )
+    if kind[:1] == "f":
+        return float(d_in)
+    if d_in != int(d_in):
+        raise InvalidMechanism(f"d_in must be a whole number for {kind}, got {d_in!r}.")
+    return int(d_in)
+
+
+def _renyi_profile(curve: Callable[[float], float]) -> Callable[[float], float]:
+    """The best conversion over some orders: each alone is implied by the curve."""
+    known = [(order, float(curve(order))) for order in ORDERS]
+    return lambda level: min(profiles.renyi_delta(*point, level) for point in known)
+
+
+def _release(measurement: Any, vector: bool, data: Any) -> Any:
+    """One output. Data are a list, or for a single value a list of one."""
+    plain = data.tolist() if isinstance(data, np.ndarray) else list(data)
+    return measurement(plain if vector else plain[0])

@@ -1,0 +1,54 @@
+"""Claims of dp-accounting: the curve of the truth is not refuted, a lower curve is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpaudit
+from dpaudit.claims import InvalidClaim
+
+dp_accounting = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
+pld = import_module("dp_accounting.pld.privacy_loss_distribution")
+
+ANSWER = dpaudit.query_answers(1)
+
+
+def gaussian(data: Any, size: int, rng: np.random.Generator) -> Any:
+    return data[0] + rng.normal(scale=1.0, size=size)
+
+
+def claims(noise: float) -> list[dpaudit.Profile]:
+    event = dp_accounting.GaussianDpEvent(noise)
+    accountant = dp_accounting.rdp.RdpAccountant()
+    accountant.compose(event)
+    made = event, accountant, pld.from_gaussian_mechanism(noise)
+    return [dpaudit.from_dp_accounting(each) for each in made]
+
+
+def test_three_ways_to_the_same_curve() -> None:
+    event, renyi, distribution = claims(1.0)
+    exact = dpaudit.GaussianDP(1.0)
+    for level in (0.0, 0.5, 1.0, 2.0):
+        assert event.delta(level) == pytest.approx(exact.delta(level), rel=1e-3)
+        assert distribution.delta(level) == pytest.approx(exact.delta(level), rel=1e-3)
+        assert renyi.delta(level) >= exact.delta(level)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_the_truth_is_not_refuted_and_less_is(which: int) -> None:
+    honest = dpaudit.audit(gaussian, claims(1.0)[which], ANSWER, samples=10_000, rng=1)
+    assert not honest.refuted
+    assert dpaudit.audit(gaussian, claims(4.0)[which], ANSWER, samples=50_000, rng=1).refuted
+
+
+def test_a_sampled_event_and_what_is_none() -> None:
+    step = dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.GaussianDpEvent(1.0))
+    claim = dpaudit.from_dp_accounting(dp_accounting.SelfComposedDpEvent(step, 10), name="10 steps")
+    assert str(claim) == "privacy profile '10 steps'"
+    assert 0.0 < claim.delta(1.0) < dpaudit.GaussianDP(1.0).delta(1.0)
+    with pytest.raises(InvalidClaim, match=r"a DpEvent, got 1\.0"):
+        dpaudit.from_dp_accounting(1.0)

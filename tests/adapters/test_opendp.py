@@ -1,0 +1,134 @@
+"""Measurements of OpenDP: a right one is not refuted, one with a smaller claim is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import run
+
+import dpaudit
+from dpaudit.neighbours import add_or_remove_one, query_answers, replace_one
+
+dp = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
+dp.enable_features("contrib", "honest-but-curious")
+
+NUMBERS = dp.vector_domain(dp.atom_domain(bounds=(0.0, 10.0), nan=False))
+ANSWER = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+
+
+def noisy_sum() -> Any:
+    return (NUMBERS, dp.symmetric_distance()) >> dp.t.then_sum() >> dp.m.then_laplace(10.0)
+
+
+def test_a_sum_of_records() -> None:
+    subject = dpaudit.from_opendp(noisy_sum())
+    assert subject.claim.delta(1.0) < 1e-6
+    expected = add_or_remove_one(dpaudit.floats(0, 10), max_records=10)
+    assert subject.neighbours == expected
+    assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
+    assert dpaudit.audit(subject, dpaudit.PureDP(0.01), samples=4_000, rng=1).refuted
+
+
+def test_a_query_of_a_context_brings_its_distance() -> None:
+    context = dp.Context.compositor(
+        data=[1.0, 2.0],
+        privacy_unit=dp.unit_of(contributions=2),
+        privacy_loss=dp.loss_of(epsilon=1.0),
+        split_evenly_over=2,
+        domain=dp.vector_domain(dp.atom_domain(T=float, nan=False)),
+    )
+    query = context.query().clamp((0.0, 1.0)).sum().laplace()
+    subject = dpaudit.from_opendp(query)
+    assert subject.claim.delta(0.5) < 1e-6
+    assert subject.neighbours.apart == 2
+    assert not dpaudit.audit(query, samples=1_000, rng=1).refuted
+    assert dpaudit.audit(query, dpaudit.PureDP(0.01), samples=4_000, rng=1).refuted
+
+
+def test_answers_and_their_norms() -> None:
+    laplace = dp.m.make_laplace(*ANSWER, scale=1.0)
+    assert dpaudit.from_opendp(laplace, 2).neighbours == query_answers(1, 2)
+    assert dpaudit.from_opendp(laplace, 2).claim == dpaudit.PureDP(2.0)
+    vector = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=4)
+    gaussian = dp.m.make_gaussian(vector, dp.l2_distance(T=float), scale=1.0)
+    subject = dpaudit.from_opendp(gaussian)
+    assert subject.claim == dpaudit.ZCDP(0.5)
+    assert subject.neighbours == query_answers(4, norm=2)
+    assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
+    assert dpaudit.audit(subject, dpaudit.ZCDP(0.01), samples=4_000, rng=1).refuted
+
+
+def test_whole_numbers() -> None:
+    counts = dp.vector_domain(dp.atom_domain(T=int))
+    geometric = dp.m.make_geometric(counts, dp.l1_distance(T=int), scale=1.0)
+    subject = dpaudit.from_opendp(geometric)
+    assert subject.claim == dpaudit.PureDP(1.0)
+    assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
+    assert dpaudit.audit(subject, dpaudit.PureDP(0.01), samples=4_000, rng=1).refuted
+
+
+def test_claims_with_a_delta() -> None:
+    gaussian = dp.m.make_gaussian(*ANSWER, scale=1.0)
+    curve = dp.c.make_zCDP_to_approxDP(gaussian)
+    profile = dpaudit.from_opendp(curve)
+    assert isinstance(profile.claim, dpaudit.Profile)
+    assert not dpaudit.audit(profile, samples=1_000, rng=1).refuted
+    fixed = dpaudit.from_opendp(dp.c.make_fix_delta(curve, 1e-3)).claim
+    assert isinstance(fixed, dpaudit.ApproxDP)
+    assert fixed.delta_at_epsilon == 1e-3
+
+
+def test_any_two_values_are_neighbours_of_randomized_response() -> None:
+    answer = dpaudit.from_opendp(dp.m.make_randomized_response_bool(0.75))
+    assert not dpaudit.audit(answer, samples=1_000, rng=1).refuted
+    assert dpaudit.audit(answer, dpaudit.PureDP(0.01), samples=4_000, rng=1).refuted
+    named = dp.m.make_randomized_response(["a", "b", "c"], prob=0.6)
+    with pytest.raises(ValueError, match="Say so: from_opendp"):
+        dpaudit.from_opendp(named)
+    kinds = dpaudit.categories("a", "b", "c")
+    subject = dpaudit.from_opendp(named, records=kinds)
+    assert subject.neighbours == replace_one(kinds, max_records=1)
+    assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
+
+
+def test_the_winner_of_a_noisy_maximum() -> None:
+    scores = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+    for monotonic, epsilon in ((False, 2.0), (True, 1.0)):
+        metric = dp.linf_distance(T=float, monotonic=monotonic)
+        winner = dp.m.make_noisy_max(scores, metric, dp.max_divergence(), 1.0)
+        subject = dpaudit.from_opendp(winner)
+        assert subject.claim == dpaudit.PureDP(epsilon)
+        assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
+    assert dpaudit.audit(subject, dpaudit.PureDP(0.01), samples=4_000, rng=1).refuted
+
+
+def test_a_measurement_that_lies() -> None:
+    """The map of a user's own measurement is not checked by OpenDP: that is what audits are for."""
+    leak = dp.m.make_user_measurement(
+        NUMBERS,
+        dp.symmetric_distance(),
+        dp.max_divergence(),
+        lambda data: float(sum(data)),
+        lambda distance: 1.0 * distance,
+    )
+    assert dpaudit.audit(leak, samples=5_000, rng=1).refuted
+
+
+def test_the_command_line_takes_a_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("releases_of_opendp.py").write_text(
+        "import opendp.prelude as dp\n"
+        "dp.enable_features('contrib')\n"
+        "space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)\n"
+        "answer = dp.m.make_laplace(*space, scale=1.0)\n"
+    )
+    target = "releases_of_opendp.py:answer"
+    honest = run("audit", target, "--samples", "1000", "--seed", "1")
+    assert honest.exit_code == 0, honest.output
+    assert "claimed 1-DP" in honest.output
+    small = run("audit", target, "--claim", "eps=0.01", "--samples", "4000", "--seed", "1")
+    assert small.exit_code == 1, small.output

@@ -1,0 +1,46 @@
+"""Clients of pure-ldp: the right are not refuted, smaller claims are."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+import dpaudit
+from dpaudit.mechanism import InvalidMechanism
+
+pytest.importorskip("pure_ldp", reason="pure-ldp is not installed")
+direct = import_module("pure_ldp.frequency_oracles.direct_encoding")
+unary = import_module("pure_ldp.frequency_oracles.unary_encoding")
+histogram = import_module("pure_ldp.frequency_oracles.histogram_encoding")
+
+
+def clients(epsilon: float) -> list[Any]:
+    return [
+        direct.DEClient(epsilon, 3),
+        unary.UEClient(epsilon, 3, use_oue=True),
+        histogram.HEClient(epsilon, 3),
+    ]
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_client_keeps_its_claim(which: int) -> None:
+    assert not dpaudit.audit(clients(1.0)[which], samples=1_500, rng=1).refuted
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_smaller_claim_is_refuted(which: int) -> None:
+    client = clients(4.0)[which]
+    assert dpaudit.audit(client, dpaudit.PureDP(0.05), samples=10_000, rng=1).refuted
+
+
+def test_items_have_to_be_known() -> None:
+    named = direct.DEClient(1.0, 2, index_mapper={"a": 0, "b": 1}.__getitem__)
+    subject = dpaudit.from_pure_ldp(named, records=dpaudit.categories("a", "b"))
+    assert not dpaudit.audit(subject, samples=500, rng=1).refuted
+    named.d = None
+    with pytest.raises(InvalidMechanism, match="DEClient does not say how many items there are"):
+        dpaudit.from_pure_ldp(named)
+    with pytest.raises(InvalidMechanism, match=r"a client with privatise and epsilon, got 3"):
+        dpaudit.from_pure_ldp(3)

@@ -1,0 +1,74 @@
+"""The pace: how many draws fit, learned from how long earlier ones took."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpaudit.auditing.pace import Pace
+
+PAIR, OTHER = "pair", "other"
+
+
+def after(*calls: tuple[str, int, float], thought: float = 0.0) -> Pace:
+    """The pace after calls: of what, how many draws, and for how many seconds."""
+    pace, now = Pace(), 0.0
+    for of, draws, seconds in calls:
+        pace.note(of, draws, began=now, ended=now + seconds)
+        now += seconds + thought
+        pace.settle(now)
+    return pace
+
+
+def test_the_first_call_is_one_draw_to_learn_the_speed() -> None:
+    assert Pace().fitting(10_000, 3600.0, of=PAIR) == 1
+    assert math.isinf(Pace().affordable(1.0))
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 1e-3, 1.0, 40.0])
+def test_a_call_takes_a_small_share_of_what_is_left(seconds: float) -> None:
+    pace = after((PAIR, 1_000, 1_000 * seconds))
+    for left in (1e-3, 1.0, 60.0, 3600.0):
+        size = pace.fitting(10**9, left, of=PAIR)
+        assert size * seconds <= left / 8 or size == 1
+        assert size >= 1 or seconds > left
+
+
+def test_a_draw_that_would_not_fit_is_not_begun() -> None:
+    pace = after((PAIR, 1, 2.0))
+    assert pace.fitting(1, 2.5, of=PAIR) == 1
+    assert pace.fitting(1, 1.5, of=PAIR) == 0
+    assert pace.fitting(1, 1.5, of=OTHER) == 0
+    assert pace.fitting(0, 100.0, of=PAIR) == 0
+    assert pace.fitting(5, -1.0, of=PAIR) == 0
+
+
+def test_what_is_little_known_begins_with_few_draws_and_doubles() -> None:
+    known = after((PAIR, 100, 10.0))
+    assert known.fitting(100, 80.0, of=PAIR) == 100
+    few = known.fitting(100, 80.0, of=OTHER)
+    assert 1 <= few <= 100 // 16
+    known.note(OTHER, few, began=10.0, ended=10.0 + 0.1 * few)
+    assert few <= known.fitting(100, 80.0, of=OTHER) <= 2 * few
+
+
+def test_nothing_is_feared_of_a_fast_mechanism() -> None:
+    assert after((PAIR, 1, 1e-6)).fitting(1_000, 10.0, of=OTHER) == 1_000
+
+
+def test_a_mechanism_that_slows_down_gets_smaller_calls_at_once() -> None:
+    pace = after((PAIR, 1_000, 1.0), (PAIR, 10, 10.0))
+    assert pace.fitting(1_000, 80.0, of=PAIR) == 10
+
+
+def test_a_slow_start_is_forgotten() -> None:
+    pace = after((PAIR, 1, 5.0), *[(PAIR, 10, 0.01)] * 30)
+    assert pace.fitting(10**6, 8.0, of=PAIR) > 100
+
+
+def test_time_is_kept_for_the_thought_after_a_call() -> None:
+    pace = after((PAIR, 1, 0.1), thought=2.0)
+    assert pace.fitting(1, 2.2, of=PAIR) == 1
+    assert pace.fitting(1, 2.0, of=PAIR) == 0
+    assert (pace.drawing, pace.thinking) == pytest.approx((0.1, 2.0))

@@ -1,0 +1,62 @@
+"""Boosted trees: as few threads as the rows deserve, and no number too large for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import dpaudit
+from dpaudit.witness import trees
+
+Floats = npt.NDArray[np.float64]
+
+
+class Asked:
+    """A model that notes how many threads it is given, and what it sees."""
+
+    def __init__(self) -> None:
+        self.threads = 0
+        self.rows: Floats = np.empty((0, 0))
+
+    def fit(self, rows: Floats, labels: Any, sample_weight: Floats | None) -> Asked:
+        from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+        self.threads, self.rows = _openmp_effective_n_threads(), rows
+        return self
+
+
+@pytest.fixture
+def two_threads() -> Any:
+    import sklearn.ensemble  # noqa: F401 -- its pool must be there to be set
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=2, user_api="openmp"):
+        yield
+
+
+def test_few_rows_are_fitted_with_one_thread(two_threads: None) -> None:
+    small, large = (Asked(), Asked())
+    trees.fitted(small, np.zeros((10, 3)), np.zeros(10), None)
+    trees.fitted(large, np.zeros((trees._MANY // 2, 2)), np.zeros(1), None)
+    assert (small.threads, large.threads) == (1, 2)
+
+
+def test_the_largest_numbers_keep_their_order_and_can_be_added() -> None:
+    largest = np.finfo(np.float64).max
+    model = trees.fitted(Asked(), np.array([[-largest, 1.0, np.nan, largest]]), [1], None)
+    first, one, missing, last = model.rows[0]
+    assert first < one < last
+    assert np.isnan(missing)
+    assert np.isfinite([first + first, last + last]).all()
+
+
+def test_outputs_without_any_number_can_be_measured() -> None:
+    def sometimes(data: Any, size: int, rng: np.random.Generator) -> Floats:
+        outputs = len(data) + rng.laplace(size=(size, 2))
+        return np.where(rng.random((size, 1)) < 0.4, np.nan, outputs)
+
+    bound = dpaudit.measure_epsilon(sometimes, [1.0], [], samples=5_000, rng=7)
+    assert bound.epsilon_lower > 0.0
