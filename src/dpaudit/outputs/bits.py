@@ -34,15 +34,17 @@ ZERO = {GRAIN: RANGES[GRAIN][1], MAGNITUDE: RANGES[MAGNITUDE][0], WIDTH: 0}
 _NAME = re.compile(rf"(?P<about>{'|'.join(ABOUT_BITS)})\((?P<place>.+)\)'*")
 
 
-def are_floats(values: Any) -> bool:
-    """Tell whether all numbers are floats by type: what is whole or exact has no grid.
+def has_floats(values: Any) -> bool:
+    """Tell whether any number is a float by type: what is whole or exact has no grid.
 
-    >>> are_floats(np.zeros(2)), are_floats([1.5, np.float32(2.0)]), are_floats([1.5, 2])
+    Among floats a whole number is one of them, such as the 0 of `max(0, noisy)`.
+
+    >>> has_floats(np.zeros(2)), has_floats([0, np.float32(2.5)]), has_floats([1, 2])
     (True, True, False)
     """
     if isinstance(values, np.ndarray):
         return bool(values.dtype.kind == "f")
-    return all(issubclass(kind, float | np.floating) for kind in set(map(type, values)))
+    return any(issubclass(kind, float | np.floating) for kind in set(map(type, values)))
 
 
 def name_of(about: str, place: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.outputs.bits import are_floats, bits_of, name_of
+from dpaudit.outputs.bits import bits_of, has_floats, name_of
 from dpaudit.outputs.forms import listed
 from dpaudit.outputs.layout import Layout, Place
 from dpaudit.outputs.leaves import (
@@ -134,7 +134,7 @@ class _Sheet:
             return
         self._layout.columns[column].kinds |= number_kinds(values)
         self._put(column, rows, *_parted(numbers))
-        if self._layout.shows_bits(place, floats=are_floats(values)):
+        if self._layout.shows_bits(place, floats=has_floats(values)):
             self._bits(place, rows, numbers)
 
     def _bits(self, place: Place, rows: _Rows, numbers: Floats) -> None:

@@ -31,7 +31,7 @@ _TYPES = {  # as `type_name` joins them
     "list": "(list, tuple)",
     "dict": "dict",
 }
-_DOTTED = re.compile(r"(len\()?output(\[.+\])*\.")
+_DOTTED = re.compile(r"(\w+\()?output(\[.+\])*\.")
 _INSIDE = re.compile(r"(?P<place>.+)\[(?P<key>.+)\]")
 
 
@@ -52,7 +52,7 @@ def event_code(rule: Rule) -> str | None:
     test = _test(rule.event, rule)
     if test is None:
         return None
-    dotted = any(_DOTTED.match(place) for place in rule.places)  # output.field, output.shape[0]
+    dotted = any(_DOTTED.match(place) for place in rule.places)  # output.field, len(output.field)
     lines = (
         *(("import math", "", "") if "math." in test else ()),
         f"def happened(output):{'  # the error, where one was raised' if _speaks(rule) else ''}",
