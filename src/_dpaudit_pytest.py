@@ -26,6 +26,7 @@ SETTINGS = pytest.StashKey["Settings"]()
 FOUND = pytest.StashKey["Found"]()
 BEFORE = pytest.StashKey[Callable[[], Turn]]()
 SEED = "dpaudit_seed"
+VIOLATION = "dpaudit.PrivacyViolation: "  # as pytest begins the message of one
 _DRAWS_ANEW = {"nightly"}  # profiles that would learn nothing from the numbers of the last run
 
 
@@ -176,6 +177,7 @@ class Run:
         """Send what was found along with the report, which xdist carries to its controller."""
         report = yield
         vars(report)["dpaudit"] = item.stash.get(FOUND, Found()).taken()
+        _summarise(report)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -209,6 +211,13 @@ class Run:
             terminalreporter.write_line(f"saved in {self._settings.report}")
         for problem in sorted(self._problems):
             terminalreporter.write_line(f"warning: {problem}")
+
+
+def _summarise(report: pytest.TestReport) -> None:
+    """Leave of a violation the verdict for the list of failures, which in CI shows all of it."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and crash.message.startswith(VIOLATION):
+        crash.message = crash.message.removeprefix(VIOLATION).partition("\n")[0]
 
 
 def _turn(settings: Settings, test: str, found: Found) -> Turn:

@@ -88,9 +88,12 @@ E                     file to forget it.
 """
 
 
+@pytest.mark.parametrize("ci", ["", "true"])
 def test_a_failed_test_says_all_in_80_columns_and_so_does_its_second_run(
-    project: Project,
+    project: Project, monkeypatch: pytest.MonkeyPatch, ci: str
 ) -> None:
+    monkeypatch.delenv("BUILD_NUMBER", raising=False)
+    monkeypatch.setenv("CI", ci)  # where pytest shortens nothing
     project.write(test_count=NOISELESS)
     for message in (FIRST_RUN, SECOND_RUN):
         result = project.run()
@@ -98,6 +101,8 @@ def test_a_failed_test_says_all_in_80_columns_and_so_does_its_second_run(
         assert lines_between(result, ">", "test_count.py:8") == [*message.splitlines(), ""]
         assert all(len(line) <= 80 or line.startswith("rootdir: ") for line in result.outlines)
         assert "\x1b" not in result.stdout.str()
+        verdict = message.partition("\n")[0].partition("PrivacyViolation: ")[2]
+        assert f"FAILED test_count.py::test_count - {verdict}" in result.outlines
 
 
 def test_the_replay_of_the_message_makes_the_same_draws(project: Project) -> None:
