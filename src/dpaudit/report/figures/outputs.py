@@ -126,7 +126,7 @@ def _label_axes(panel: Axes, outline: Outline) -> None:
     texts += [label(value, _LABEL) for value in outline.values]
     turned = sum(map(len, outline.values)) + 2 * len(outline.values) > _ROOM
     panel.set_xticks(ticks, texts, rotation=45 if turned else 0, ha="right" if turned else "center")
-    panel.set_xlabel(label(axis_name(outline.place), 48))
+    panel.set_xlabel(label(axis_name(outline.place), 60))
     panel.set_ylabel("share of draws")
     panel.yaxis.set_major_locator(ticker.MaxNLocator(6))
     panel.yaxis.set_major_formatter(ticker.FuncFormatter(lambda share, _: f"{abs(share):.3g}"))
