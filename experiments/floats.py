@@ -243,6 +243,7 @@ STUDY = Study(
     folder=RESULTS,
     runs=3,
     quick_runs=1,
+    once=lambda cell: cell.samples == SAMPLES[False],
 )
 
 if __name__ == "__main__":
