@@ -2,9 +2,10 @@
 
 A reader is judged by the likelihood of all labels, not by the outputs on which it is surest: those
 are few, and the best of many readers on few outputs is mostly the luckiest. Of readers that cannot
-be told from the best the simplest is taken (Breiman et al. 1984, the rule of one standard error),
-for it is the least wrong about rare outputs. It is then taught anew with all outputs seen; how far
-it can be trusted is known from those that it had not learned.
+be told from the best the simplest is taken, for it is the least wrong about rare outputs: Breiman
+et al. (1984) allow one standard error, here it is two, as the best is the best of a dozen. It is
+then taught anew with all outputs seen; how far it can be trusted is known from those that it had
+not learned.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dpaudit.measuring.guess import Floats, Labels, Odds, Reader
 from dpaudit.measuring.learn import Recipe
 from dpaudit.outputs import stack
 from dpaudit.testers.parts import Labelled
+
+_ERRORS = 2.0  # standard errors by which a reader may fall behind the best
 
 
 def most_likely(
@@ -36,13 +39,13 @@ def most_likely(
 
 
 def _simplest(recipes: Sequence[Recipe], likelihoods: Sequence[Floats]) -> int:
-    """The simplest of the readers that are at most one standard error less likely than the best."""
+    """The simplest of the readers that cannot be told from the most likely one."""
     means = [float(each.mean()) for each in likelihoods]
     best = likelihoods[int(np.argmax(means))]
 
     def is_as_good(each: Floats) -> bool:
         lost = best - each
-        return bool(lost.mean() <= lost.std() / np.sqrt(len(lost)))
+        return bool(lost.mean() <= _ERRORS * lost.std() / np.sqrt(len(lost)))
 
     as_good = [place for place, each in enumerate(likelihoods) if is_as_good(each)]
     return min(as_good, key=lambda place: (recipes[place].complexity, -means[place]))
