@@ -301,6 +301,23 @@ def peers(lines: list[Line]) -> list[list[str]]:
     return [[*heads, *(f"ours, {size / 1e6:g} M draws" for size in sizes)], *rows]
 
 
+def floats(lines: list[Line]) -> list[list[str]]:
+    """One line for each source of noise: what its bits showed, the bound rounded down."""
+    rows = [
+        [
+            line["mechanism"].replace(",", f" {line['version']},", 1),
+            line["claim"],
+            f"{line['refuted']} of {line['audits']}",
+            f"{float(line['mean_draws']):,.0f}",
+            f"{math.floor(100 * float(line['least_epsilon'])) / 100:.2f}",
+            line["event"] or "-",
+        ]
+        for line in lines
+    ]
+    heads = ["mechanism", "claim", "refuted", "draws: mean", "certified epsilon: least", "event"]
+    return [heads, *rows]
+
+
 TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "efficiency": efficiency,
     "validity": validity,
@@ -317,6 +334,7 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "table1": table1,
     "false_positives": false_positives,
     "peers": peers,
+    "floats": floats,
 }
 
 

@@ -56,6 +56,17 @@ def test_a_smaller_claim_is_refuted(mechanism: Any) -> None:
     assert dpaudit.audit(mechanism, dpaudit.PureDP(0.05), samples=10_000, rng=1).refuted
 
 
+def test_laplace_noise_leaves_a_grid_that_depends_on_the_data() -> None:
+    """It is drawn in a safer way (Holohan and Braghin 2021), and added in floats all the same."""
+    pair = dpaudit.pairs([(np.array([1.0]), np.array([0.0]))])
+    laplace = mechanisms.Laplace(epsilon=1, sensitivity=1)
+    audit = dpaudit.audit(laplace, neighbours=pair, samples=50_000, rng=1, floats="bits")
+    assert audit.counterexample is not None
+    assert audit.counterexample.event == "output is not a multiple of 2^-53"
+    assert audit.epsilon_lower is not None
+    assert audit.epsilon_lower > 5.0
+
+
 def test_outputs_repeat_with_the_audit_and_not_with_a_seed_of_their_own() -> None:
     subject = dpaudit.from_diffprivlib(mechanisms.Laplace(epsilon=1, sensitivity=1, random_state=0))
     release = as_mechanism(subject.mechanism)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from commands import run
 
@@ -45,6 +46,16 @@ def test_a_query_of_a_context_brings_its_distance() -> None:
     assert subject.neighbours.apart == 2
     assert not dpaudit.audit(query, samples=1_000, rng=1).refuted
     assert dpaudit.audit(query, dpaudit.PureDP(0.01), samples=4_000, rng=1).refuted
+
+
+@pytest.mark.parametrize("kind", ["make_laplace", "make_gaussian"])
+def test_its_noise_is_on_a_grid_that_does_not_depend_on_the_data(kind: str) -> None:
+    """A plain sum is refuted with a third of these draws; `experiments/floats.py` has a million."""
+    measurement = getattr(dp.m, kind)(*ANSWER, scale=1.0)
+    pair = dpaudit.pairs([(np.array([1.0]), np.array([0.0]))])
+    audit = dpaudit.audit(measurement, neighbours=pair, samples=3_000, rng=1, floats="bits")
+    assert audit.floats == "bits"
+    assert not audit.refuted
 
 
 def test_answers_and_their_norms() -> None:

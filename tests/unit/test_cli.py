@@ -161,18 +161,21 @@ def test_the_defaults_are_those_of_the_library(fake: FakeAudit) -> None:
         "samples": None,
         "seconds": None,
         "rng": None,
+        "floats": "real",
         "on_error": "output",
     }
 
 
 def test_the_options_are_handed_over(fake: FakeAudit) -> None:
-    run(*GOOD, "--alpha", "0.01", "--samples", "5000", "--seconds", "2.5", "--seed", "7")
+    given = ("--alpha", "0.01", "--samples", "5000", "--seconds", "2.5", "--seed", "7")
+    run(*GOOD, *given, "--floats", "bits")
     options = {name: value for name, value in fake.options.items() if name != "progress"}
     assert options == {
         "alpha": 0.01,
         "samples": 5000,
         "seconds": 2.5,
         "rng": 7,
+        "floats": "bits",
         "on_error": "output",
     }
 

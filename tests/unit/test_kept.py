@@ -74,6 +74,27 @@ def test_a_replay_has_no_say_in_what_is_counted_next(tmp_path: Path, refuted: Au
     assert kept.path.read_bytes() == before
 
 
+def test_what_was_kept_of_the_bits_of_floats_is_tried_where_these_are_looked_at(
+    tmp_path: Path,
+) -> None:
+    def noisy_sum(data: Any, size: int, rng: np.random.Generator) -> Any:
+        return float(sum(data)) + rng.laplace(size=size)
+
+    sums = [([1.0], [0.0])]
+    asked: dict[str, Any] = {"samples": 5_000, "rng": 7}
+    kept = kept_for(
+        Turn(test="test_bit#1", folder=tmp_path / ".dpaudit"), "noisy_sum", ONE, sums, ()
+    )
+    assert kept is not None
+    kept.write(dpaudit.audit(noisy_sum, ONE, sums, floats="bits", **asked))
+    with a_run(tmp_path) as told, pytest.raises(PrivacyViolation, match="floating-point finding"):
+        dpaudit.assert_private(noisy_sum, ONE, sums, floats="bits", **asked)
+    assert [(audit.tester, audit.floats) for audit in told] == [(REPLAY, "bits")]
+    with a_run(tmp_path) as told:
+        dpaudit.assert_private(noisy_sum, ONE, sums, **asked)
+    assert [(audit.tester, audit.floats) for audit in told] == [("BettingTester", "real")]
+
+
 @pytest.mark.slow
 def test_what_is_exactly_on_its_claim_fails_at_most_in_a_share_alpha(
     tmp_path: Path, refuted: Audit

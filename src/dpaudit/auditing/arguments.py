@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.claims import Claim
+from dpaudit.outputs.bits import FLOAT_VIEWS
 from dpaudit.testers.betting import BettingTester
 from dpaudit.testers.trials import Trials, is_batch_tester
 
@@ -49,6 +50,19 @@ def check_alpha(alpha: Any) -> None:
     """Refuse what is no probability of an error."""
     if not (_is_real(alpha) and 0.0 < alpha < 1.0):
         raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. Try 1e-6.")
+
+
+def check_floats(floats: Any, tester: Any = None) -> None:
+    """Refuse what is no way to look at floats, or not one of this tester's."""
+    if floats not in FLOAT_VIEWS:
+        raise ValueError(
+            f'floats must be "real" or "bits", got {floats!r}. "bits" also looks at how floats '
+            'are rounded; with "real" a float is a real number.'
+        )
+    if floats != "real" and not isinstance(tester, BettingTester | None):
+        raise ValueError(
+            f"floats={floats!r} needs the tester that bets, got {tester!r}. Leave out one of them."
+        )
 
 
 def check_budget(samples: Any, seconds: Any) -> None:

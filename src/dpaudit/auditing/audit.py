@@ -10,7 +10,7 @@ import numpy as np
 
 from dpaudit._version import __version__
 from dpaudit.adapters import Subject, as_subject
-from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
+from dpaudit.auditing.arguments import check_arguments, check_budget, check_floats, entropy_of
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.certify import certify_bets
@@ -30,6 +30,7 @@ from dpaudit.evidence import (
 )
 from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.neighbours import as_finder, pairs
+from dpaudit.outputs import FloatView
 from dpaudit.raising import OnError
 from dpaudit.testers.batch import BatchTester
 from dpaudit.testers.betting import BettingTester
@@ -46,6 +47,7 @@ def audit(
     samples: int | None = None,
     seconds: float | None = None,
     rng: np.random.Generator | int | None = None,
+    floats: FloatView = "real",
     on_error: OnError = "output",
     progress: Callable[[Progress], None] | None = None,
 ) -> Audit:
@@ -66,6 +68,9 @@ def audit(
     with its two methods, is given an even share of the draws on each of 20 pairs (or on each of
     the pairs given; `dpaudit.Trials(tester, count=50)` sets another number), and alpha is spent
     over the trials.
+
+    A float output is a real number, unless `floats="bits"` lets the bets see how it is rounded
+    too. That refutes nearly all noise that is added in floating point (Mironov 2012).
 
     A mechanism that raises on one dataset and not on its neighbour has told them apart: by default
     an error is an output, unless every draw of both raises. `on_error="raise"` ends the audit with
@@ -88,6 +93,7 @@ def audit(
     subject = as_subject(mechanism, claim, neighbours)
     check_arguments(subject.claim, alpha, tester)
     check_budget(samples, seconds)
+    check_floats(floats, tester)
     entropy = entropy_of(rng)
     neighbours = subject.neighbours
     neighbours = pairs(neighbours) if isinstance(neighbours, list | tuple) else neighbours
@@ -100,7 +106,7 @@ def audit(
     }
     parts = with_errors(subject.mechanism, on_error), subject.claim, finder
     if tester is None or isinstance(tester, BettingTester):
-        return _audit_by_bets(Campaign(*parts, **common), tester, neighbours)
+        return _audit_by_bets(Campaign(*parts, **common, floats=floats), tester, neighbours)
     trials = tester if isinstance(tester, Trials) else Trials(tester)
     return audit_by_trials(TrialRun(*parts, trials, **common), neighbours, _words(neighbours))
 
@@ -120,6 +126,7 @@ def _audit_by_bets(campaign: Campaign, tester: BettingTester | None, neighbours:
                 neighbours,
                 budget=campaign.budget,
                 entropy=campaign.entropy,
+                floats=campaign.floats,
             )
     except KeyboardInterrupt:
         interrupted = True
@@ -166,6 +173,7 @@ def result_of_bets(
         outputs=_outputs(campaign, strongest) if counterexample is None else (),
         target=campaign.mechanism.target,
         software=software_in_use(),
+        floats=campaign.floats,
     )
 
 

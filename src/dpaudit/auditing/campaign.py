@@ -19,7 +19,7 @@ from dpaudit.evidence import Evidence, PairRecord, Progress
 from dpaudit.finders import Finder
 from dpaudit.health import FrozenSeedCheck, noting
 from dpaudit.mechanism import Batch, Mechanism, draw_labelled
-from dpaudit.outputs import Encoder
+from dpaudit.outputs import Encoder, FloatView
 from dpaudit.returned import Outputs
 from dpaudit.testers.account import Account, Stake
 from dpaudit.testers.bettor import PairBettor
@@ -45,12 +45,14 @@ class Campaign:
         budget: Budget,
         entropy: int,
         progress: Callable[[Progress], None] | None,
+        floats: FloatView = "real",
     ) -> None:
         self.mechanism = mechanism
         self.claim = claim
         self.alpha = alpha
         self.budget = budget
-        self.encoder = Encoder()
+        self.floats = floats
+        self.encoder = Encoder(floats=floats)
         self.book = book_for(claim)
         self.account = Account(len(self.book.levels), self.book.place, alpha)
         self.race = Race(self.book, budget.samples - budget.reserve)

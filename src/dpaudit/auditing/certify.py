@@ -21,10 +21,10 @@ from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.race import Contender
 from dpaudit.auditing.sketch import Sketcher
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.events import Event, rule_of, strongest_event
+from dpaudit.events import Event, rule_of, strongest_event, words_of
 from dpaudit.evidence import Counterexample, Tally
 from dpaudit.mechanism import Mechanism, draw_side
-from dpaudit.outputs import Encoder, stack
+from dpaudit.outputs import Encoder, FloatView, stack
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs
 from dpaudit.stats.binomial import (
@@ -63,10 +63,15 @@ class Suspect:
 
 
 def suspect(
-    pair: Pair, claim: Claim, seen: tuple[Outputs, Outputs], rng: np.random.Generator
+    pair: Pair,
+    claim: Claim,
+    seen: tuple[Outputs, Outputs],
+    rng: np.random.Generator,
+    *,
+    floats: FloatView = "real",
 ) -> Suspect:
     """The suspect of the outputs seen from either side."""
-    encoder, sample = Encoder(), Sample()
+    encoder, sample = Encoder(floats=floats), Sample()
     data, neighbour = (encoder.encode(side) for side in seen)
     order = rng.permutation(len(data) + len(neighbour))  # a sample may keep the latest rows only
     both = stack([encoder.widen(data), neighbour])
@@ -118,7 +123,7 @@ def certify(
     likely, unlikely = (data, neighbour) if from_data else (neighbour, data)
     return Counterexample(
         pair=found.pair,
-        event=event.words(found.encoder),
+        event=words_of(event, found.encoder),
         likelier="data" if from_data else "neighbour",
         data=data,
         neighbour=neighbour,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.auditing.arguments import check_arguments, entropy_of
+from dpaudit.auditing.arguments import check_arguments, check_floats, entropy_of
 from dpaudit.auditing.audit import result_of_bets, sharpens
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
@@ -25,6 +25,7 @@ from dpaudit.claims import Claim
 from dpaudit.deck import SIDES, Deck, in_hand
 from dpaudit.evidence import Audit, Counterexample
 from dpaudit.neighbours import as_finder
+from dpaudit.outputs import FloatView
 from dpaudit.returned import Outputs
 from dpaudit.testers.batch import BatchTester
 from dpaudit.testers.betting import BettingTester
@@ -41,6 +42,7 @@ def compare_samples(
     tester: BettingTester | BatchTester | None = None,
     alpha: float = 1e-6,
     rng: np.random.Generator | int | None = None,
+    floats: FloatView = "real",
     name: str = "the sampled mechanism",
 ) -> Audit:
     """Audit outputs of a mechanism on two neighbouring datasets, when only the outputs are there.
@@ -54,7 +56,8 @@ def compare_samples(
     claim is refuted or one side is used up; one in twenty is kept back to certify an event. So of
     unequal sizes, the smaller is used up and as much of the larger. A batch tester, such as
     `dpaudit.HistogramTester()`, gets all outputs at once, for both directions; its event is chosen
-    on one half of them and counted on the other.
+    on one half of them and counted on the other. `floats="bits"` also looks at how floats are
+    rounded; a file of decimals must then hold all of their digits (17).
 
     >>> import numpy as np, dpaudit
     >>> noise = np.random.default_rng(0).laplace(size=(2, 2000))
@@ -63,6 +66,7 @@ def compare_samples(
     refuted neighbour
     """
     check_arguments(claim, alpha, tester)
+    check_floats(floats, tester)
     if isinstance(tester, Trials):
         raise TypeError(
             "two samples are compared in one trial: give the tester itself, "
@@ -80,6 +84,7 @@ def compare_samples(
             budget=_Hand(deck),
             entropy=entropy,
             progress=None,
+            floats=floats,
         )
         return _bet(campaign, deck, sharpen=sharpens(tester))
     return _test(

@@ -124,7 +124,7 @@ def audit_by_replay(
     outcome = Outcome(refuted=broken, strength_lower=shown, score=again.epsilon_lower)
     ledger = Ledger(claim, float(alpha), tester=REPLAY)
     ledger.enter(found.pair, outcome, share=1.0, draws=budget.spent, samples=budget.spent)
-    return ledger.audit(
+    made = ledger.audit(
         mechanism=mechanism.name,
         target=mechanism.target,
         neighbours="1 known counterexample",
@@ -134,6 +134,7 @@ def audit_by_replay(
         notes=(),
         interrupted=False,
     )
+    return replace(made, floats="bits") if _rule(found).is_about_floats else made
 
 
 def needed(found: Counterexample, claim: Claim, alpha: float) -> int:

@@ -11,15 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
+from dpaudit.auditing.arguments import check_arguments, check_budget, check_floats, entropy_of
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.certify import FOR_CHOOSING, certify, certify_on_draws, fresh_draws, suspect
+from dpaudit.auditing.certify import (
+    FOR_CHOOSING,
+    Suspect,
+    certify,
+    certify_on_draws,
+    fresh_draws,
+    suspect,
+)
 from dpaudit.auditing.plainer import plainer
 from dpaudit.claims import Claim
 from dpaudit.events import plainest_event
 from dpaudit.evidence import Counterexample
 from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.neighbours import InvalidRelation, Pair, Structured
+from dpaudit.outputs import FloatView
 from dpaudit.pair import shown
 from dpaudit.raising import OnError
 from dpaudit.returned import Outputs, joined
@@ -42,14 +50,16 @@ def shrink(
     samples: int | None = None,
     seconds: float | None = None,
     rng: np.random.Generator | int | None = None,
+    floats: FloatView = "real",
     on_error: OnError = "output",
 ) -> Counterexample | None:
     """The plainest pair found that still breaks a claim, with an event certified on fresh samples.
 
     Starting from a pair that breaks it: fewer records, equal records, zeros, edges and round
     numbers, as long as an event still breaks the claim. None if no event does in the end, not even
-    on the pair given. The bounds of the event hold with probability at least `1 - alpha`.
-    `on_error` is that of `dpaudit.audit`.
+    on the pair given. The bounds of the event hold with probability at least `1 - alpha`. With
+    `floats="bits"` an event may be about how floats are rounded. `on_error` is that of
+    `dpaudit.audit`.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):
@@ -66,6 +76,7 @@ def shrink(
     """
     check_arguments(claim, alpha, None)
     check_budget(samples, seconds)
+    check_floats(floats)
     start = pair if isinstance(pair, Pair) else Pair(*pair)
     if not isinstance(neighbours, Structured):
         raise TypeError(
@@ -82,6 +93,7 @@ def shrink(
         alpha=float(alpha),
         budget=Budget(_MOST if samples is None else int(samples), seconds),
         entropy=entropy_of(rng),
+        floats=floats,
     )
     return shrinker.certify(shrinker.plainest(found))
 
@@ -94,12 +106,19 @@ def simplest(
     *,
     budget: Budget,
     entropy: int,
+    floats: FloatView = "real",
 ) -> Counterexample | None:
     """A plainer counterexample than the one found; None if there is none, or no budget for it."""
     if not isinstance(neighbours, Structured):
         return None
     shrinker = Shrinker(
-        mechanism, claim, neighbours, alpha=found.alpha, budget=budget, entropy=entropy
+        mechanism,
+        claim,
+        neighbours,
+        alpha=found.alpha,
+        budget=budget,
+        entropy=entropy,
+        floats=floats,
     )
     pair = shrinker.plainest(found.pair)
     return None if pair is found.pair else shrinker.certify(pair)
@@ -117,6 +136,7 @@ class Shrinker:
         alpha: float,
         budget: Budget,
         entropy: int,
+        floats: FloatView,
     ) -> None:
         self._mechanism = mechanism
         self._claim = claim
@@ -124,6 +144,7 @@ class Shrinker:
         self._alpha = alpha
         self._budget = budget
         self._entropy = entropy
+        self._floats = floats
         left = max(budget.affordable(), 0)
         self._certifying = min(left // 3, _MOST_CERTIFYING)
         self._end = budget.spent + min(left, _MOST) - self._certifying
@@ -156,7 +177,7 @@ class Shrinker:
         if min(map(len, seen)) == 0:
             return None
         found = certify_on_draws(
-            suspect(pair, self._claim, seen, self._rng()),
+            self._suspect(pair, seen),
             self._mechanism,
             draws=self._certifying // 2 - choosing,
             alpha=self._alpha,
@@ -175,7 +196,7 @@ class Shrinker:
             if min(map(len, (*chosen, *held_out))) == 0:
                 return False
             found = certify(
-                suspect(pair, self._claim, chosen, self._rng()),
+                self._suspect(pair, chosen),
                 ([held_out[0]], [held_out[1]]),
                 draws=size,
                 alpha=_ALPHA,
@@ -187,6 +208,9 @@ class Shrinker:
             if found.likely.rate <= most_likely(self._claim.delta, found.unlikely.rate):
                 return False
         return False
+
+    def _suspect(self, pair: Pair, seen: tuple[Outputs, Outputs]) -> Suspect:
+        return suspect(pair, self._claim, seen, self._rng(), floats=self._floats)
 
     def _draw(self, pair: Pair, size: int) -> tuple[Outputs, Outputs]:
         data, neighbour = (

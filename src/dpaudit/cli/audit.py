@@ -15,8 +15,10 @@ from dpaudit.cli.failures import Refusal, with_notes
 from dpaudit.cli.options import (
     answer_options,
     claim_option,
+    floats_option,
     on_error_option,
     one_at_a_time_option,
+    read_floats,
     read_trials,
     seed_option,
     tester_options,
@@ -91,6 +93,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
     "--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help="At most so long."
 )
 @seed_option
+@floats_option
 @one_at_a_time_option
 @on_error_option
 @answer_options
@@ -172,7 +175,7 @@ def _run(options: dict[str, Any]) -> Audit:
     claim = None if options["claim"] is None else read_claim(options["claim"])
     asked = Neighbourhood(**{name: options[name] for name in Neighbourhood.__slots__})
     neighbours = read_neighbours(asked) if asked.given() else None
-    tester = read_trials(options["tester"], options["trials"])
+    tester, floats = read_trials(options["tester"], options["trials"]), read_floats(options)
     target = read_target(options["target"], one_at_a_time=options["one_at_a_time"])
     subject = read_subject(target, claim, neighbours)
 
@@ -191,6 +194,7 @@ def _run(options: dict[str, Any]) -> Audit:
             samples=options["samples"],
             seconds=options["seconds"],
             rng=options["seed"],
+            floats=floats,
             on_error=options["on_error"],
             progress=progress,
         )

@@ -11,6 +11,7 @@ import click
 from dpaudit.cli.failures import Refusal
 
 if TYPE_CHECKING:
+    from dpaudit.outputs import FloatView
     from dpaudit.testers.batch import BatchTester
     from dpaudit.testers.trials import Trials
 
@@ -70,6 +71,17 @@ def seed_option(command: Command) -> Command:
     )(command)
 
 
+def floats_option(command: Command) -> Command:
+    """What a float is: `--floats`."""
+    return click.option(
+        "--floats",
+        type=click.Choice(("real", "bits")),
+        default="real",
+        show_default=True,
+        help="A float is a real number; or bits: how it is rounded is looked at too.",
+    )(command)
+
+
 def answer_options(command: Command) -> Command:
     """What becomes of the answer: `--output`, `--json`, `--quiet`."""
     output = click.option(
@@ -121,6 +133,17 @@ def read_tester(name: str) -> BatchTester | None:
 
     tester: BatchTester = getattr(dpaudit, TESTERS[name])()
     return tester
+
+
+def read_floats(options: dict[str, Any]) -> FloatView:
+    """What `--floats` says, if it goes with `--tester`."""
+    floats: FloatView = options["floats"]
+    if floats != "real" and options["tester"] != BETTING:
+        raise Refusal(
+            f"--floats {floats} goes with --tester {BETTING} only, got {options['tester']}. "
+            "Leave out one of them."
+        )
+    return floats
 
 
 def read_trials(name: str, count: int | None) -> BatchTester | Trials | None:

@@ -16,6 +16,8 @@ from dpaudit.cli.failures import Refusal
 from dpaudit.cli.options import (
     answer_options,
     claim_option,
+    floats_option,
+    read_floats,
     read_tester,
     seed_option,
     tester_options,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 @claim_option(required=True)
 @tester_options
 @seed_option
+@floats_option
 @answer_options
 @click.pass_context
 def samples_command(ctx: click.Context, /, **options: Any) -> None:
@@ -54,7 +57,7 @@ def samples_command(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _run(options: dict[str, Any]) -> Audit:
-    claim = read_claim(options["claim"])
+    claim, floats = read_claim(options["claim"]), read_floats(options)
     tester = read_tester(options["tester"])
     outputs = read_outputs(options["outputs"])
     neighbour_outputs = read_outputs(options["neighbour_outputs"])
@@ -69,6 +72,7 @@ def _run(options: dict[str, Any]) -> Audit:
             tester=tester,
             alpha=options["alpha"],
             rng=options["seed"],
+            floats=floats,
         )
     show_later(later, found)
     return found

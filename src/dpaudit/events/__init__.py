@@ -1,5 +1,6 @@
 """Events that can be put into words, and the search for the one that tells two datasets apart."""
 
+from dpaudit.events.bits import words_of
 from dpaudit.events.kinds import (
     Above,
     Below,
@@ -29,4 +30,5 @@ __all__ = [
     "rule_from_json",
     "rule_of",
     "strongest_event",
+    "words_of",
 ]

@@ -181,6 +181,9 @@ class IsNumber:
         return name if is_member(name) else f"{name} is a finite number"
 
 
+Single: TypeAlias = Above | Below | Between | Outside | Equals | IsWord | IsNumber
+
+
 @dataclass(frozen=True, slots=True)
 class Both:
     """Two events at once; either may be two events again.

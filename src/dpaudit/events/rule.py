@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +24,13 @@ from dpaudit.events.kinds import (
     IsNumber,
     IsWord,
     Outside,
+    Single,
 )
 from dpaudit.outputs import MISSING, Encoder, Table
+from dpaudit.outputs.bits import FLOATING, about_bits
 from dpaudit.outputs.layout import OTHER, WORDS
 from dpaudit.plain import InvalidAuditFile, decoded, encoded_float
 from dpaudit.returned import Outputs
-
-Single: TypeAlias = Above | Below | Between | Outside | Equals | IsWord | IsNumber
 
 _KINDS: dict[str, type[Single]] = {
     kind.__name__: kind for kind in (Above, Below, Between, Outside, Equals, IsWord, IsNumber)
@@ -66,6 +66,12 @@ class Rule:
         """Tell for each output whether the event happened."""
         encoder = Encoder(always=self.places)
         return self.event.holds(self._seen(encoder.encode(outputs), encoder))
+
+    @property
+    def is_about_floats(self) -> bool:
+        """Whether a part of it asks how a float is rounded: what a real number does not have."""
+        found = (about_bits(self.places[part.column]) for part in singles(self.event))
+        return any(one is not None and one[0] in FLOATING for one in found)
 
     def _seen(self, table: Table, encoder: Encoder) -> Table:
         """The places of the rule alone, with the codes that it knows."""

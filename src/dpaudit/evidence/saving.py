@@ -28,6 +28,7 @@ from dpaudit.evidence.values import (
     Verdict,
 )
 from dpaudit.neighbours import Pair
+from dpaudit.outputs.bits import FLOAT_VIEWS, FloatView
 from dpaudit.plain import InvalidAuditFile, decoded, encoded, encoded_float
 
 SCHEMA = 4
@@ -38,6 +39,7 @@ _ADDED: dict[int, dict[str, object]] = {
     2: _IN_4,
     3: _IN_4,
 }
+_MAY_LACK: dict[str, object] = {"floats": "real"}  # files of any schema
 _ADDED_TO_COUNTEREXAMPLES: dict[str, object] = {"rule": None, "outputs": []}
 
 
@@ -63,7 +65,7 @@ def audit_from_json(saved: Mapping[str, object]) -> Audit:
             f"this dpaudit reads audits of schema {SCHEMA}, got schema {schema!r}. "
             "Was it saved by another version?"
         )
-    audit: Audit = AUDIT.read(fields, "")
+    audit: Audit = AUDIT.read({**_MAY_LACK, **fields}, "")
     return audit
 
 
@@ -241,6 +243,13 @@ def _read_verdict(saved: Any, where: str) -> Verdict:
     return known[saved]
 
 
+def _read_floats(saved: Any, where: str) -> FloatView:
+    for known in FLOAT_VIEWS:
+        if saved == known:
+            return known
+    raise _wrong(where, "'real' or 'bits'", saved)
+
+
 def _write_claim(claim: Claim) -> object:
     write = getattr(claim, "to_json", None)
     if not callable(write):  # a claim of the user's own is its profile
@@ -349,5 +358,6 @@ AUDIT = record(
         "target": maybe(TEXT),
         "software": many(Form(list, _read_package)),
         "outputs": many(OUTLINE),
+        "floats": Form(str, _read_floats),
     },
 )

@@ -15,6 +15,7 @@ from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 from dpaudit.events import Rule
 from dpaudit.evidence.outline import Outline
 from dpaudit.neighbours import Pair
+from dpaudit.outputs import FloatView
 from dpaudit.stats.profiles import most_likely
 
 if TYPE_CHECKING:
@@ -190,7 +191,8 @@ class Audit:
     how many more draws would decide an undecided audit. The same call with `rng=rng_seed` gives the
     same audit. `target` is the text by which the mechanism is imported again
     (`pkg.module:function`; None where it cannot be), `software` the versions it ran on. `outputs`
-    outlines what the strongest pair gave, if no counterexample does.
+    outlines what the strongest pair gave, if no counterexample does. `floats` is "bits" where how
+    floats are rounded was looked at too, and "real" otherwise.
     """
 
     mechanism: str
@@ -217,6 +219,7 @@ class Audit:
     target: str | None = None
     software: tuple[tuple[str, str], ...] = ()
     outputs: tuple[Outline, ...] = ()
+    floats: FloatView = "real"
 
     @property
     def refuted(self) -> bool:

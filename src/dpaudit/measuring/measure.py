@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.auditing.arguments import check_alpha, check_budget, entropy_of
+from dpaudit.auditing.arguments import check_alpha, check_budget, check_floats, entropy_of
 from dpaudit.measuring.choose import most_likely
 from dpaudit.measuring.guess import Counts, Guess, best_guess
 from dpaudit.measuring.learn import recipes
 from dpaudit.mechanism import Mechanism, draw_labelled, with_errors
-from dpaudit.outputs import Encoder, Table, stack
+from dpaudit.outputs import Encoder, FloatView, Table, stack
 from dpaudit.pair import Pair
 from dpaudit.raising import OnError
 from dpaudit.testers.parts import Labelled, as_known
@@ -77,6 +77,7 @@ def measure_epsilon(
     alpha: float = 0.05,
     samples: int | None = None,
     rng: np.random.Generator | int | None = None,
+    floats: FloatView = "real",
     on_error: OnError = "output",
     progress: Callable[[int, int], None] | None = None,
 ) -> EpsilonBound:
@@ -84,8 +85,9 @@ def measure_epsilon(
 
     The bound is above the true epsilon of the mechanism with probability at most `alpha`. All
     `samples` (a million if not given) are drawn, on either side as a fair coin says. `progress` is
-    called with the draws made and wanted. The same `rng` gives the same bound. An error is an
-    output, unless every draw raises: `on_error` is that of `dpaudit.audit`.
+    called with the draws made and wanted. The same `rng` gives the same bound. With `floats="bits"`
+    how floats are rounded counts too; otherwise a float is a real number. An error is an output,
+    unless every draw raises: `on_error` is that of `dpaudit.audit`.
 
     >>> import numpy as np, dpaudit
     >>> def count(data, size, rng):
@@ -96,12 +98,14 @@ def measure_epsilon(
     """
     check_alpha(alpha)
     check_budget(samples, None)
+    check_floats(floats)
     total = DEFAULT_SAMPLES if samples is None else int(samples)
     if total < FEWEST_SAMPLES:
         raise ValueError(f"samples must be at least {FEWEST_SAMPLES}, got {samples!r}.")
     start, entropy = time.perf_counter(), entropy_of(rng)
     subject = with_errors(mechanism, on_error)
-    source = _Source(subject, Pair(data, neighbour), entropy, total, progress)
+    encoder = Encoder(floats=floats)
+    source = _Source(subject, Pair(data, neighbour), entropy, total, progress, encoder)
     guess = _chosen(source, total, float(alpha))
     counted = total - source.made
     counts = sum((guess.count(*drawn) for drawn in source.draw(counted)), start=Counts())
@@ -140,6 +144,7 @@ class _Source:
         entropy: int,
         total: int,
         progress: Callable[[int, int], None] | None,
+        encoder: Encoder,
     ) -> None:
         self.pair = pair
         self.made = 0
@@ -147,7 +152,7 @@ class _Source:
         self._entropy = entropy
         self._total = total
         self._progress = progress
-        self._encoder = Encoder()
+        self._encoder = encoder
         self._known: Table | None = None
 
     def labelled(self, size: int) -> Labelled:

@@ -5,7 +5,18 @@ other object by its repr), or the fact that this draw has nothing at that place.
 mechanism's outputs have, everything above sees numbers and small integer codes.
 """
 
+from dpaudit.outputs.bits import FloatView
 from dpaudit.outputs.encoder import Encoder
 from dpaudit.outputs.table import MINUS_INF, MISSING, NAN, NONE, PLUS_INF, Table, stack
 
-__all__ = ["MINUS_INF", "MISSING", "NAN", "NONE", "PLUS_INF", "Encoder", "Table", "stack"]
+__all__ = [
+    "MINUS_INF",
+    "MISSING",
+    "NAN",
+    "NONE",
+    "PLUS_INF",
+    "Encoder",
+    "FloatView",
+    "Table",
+    "stack",
+]

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from dpaudit.outputs.bits import FloatView
 from dpaudit.outputs.layout import OTHER, WORDS, Layout
 from dpaudit.outputs.leaves import RAISED, Key
 from dpaudit.outputs.sheet import encoded
@@ -25,11 +26,19 @@ class Encoder:
     ("output['count']", "len(output['tags'])", "output['tags'][0]", "output['tags'][1]")
     >>> table.numbers[:, 0].tolist(), encoder.word(3, int(table.codes()[1, 3]))
     ([3.0, 4.0], 'missing')
+
+    With `floats="bits"` a place with floats has columns for how they are rounded (`bits.py`).
+
+    >>> encoder = Encoder(floats="bits")
+    >>> encoder.encode([0.75]).numbers.tolist()
+    [[0.75, -2.0, -1.0, 2.0, 0.0]]
+    >>> encoder.names
+    ('output', 'grain(output)', 'magnitude(output)', 'width(output)', 'last_bits(output)')
     """
 
-    def __init__(self, *, always: Collection[str] = ()) -> None:
-        """`always` names lengths, types and messages that are columns in any case."""
-        self._layout = Layout(always)
+    def __init__(self, *, floats: FloatView = "real", always: Collection[str] = ()) -> None:
+        """`always` names lengths, types, messages and bits that are columns in any case."""
+        self._layout = Layout(always, floats)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -4,11 +4,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpaudit.outputs.bits import FloatView, about_bits
 from dpaudit.outputs.table import NONE
 
 WORDS = ("missing", "NaN", "+inf", "-inf", "None")  # by the codes every column knows
 MAX_COLUMNS = 256  # further places share one column of hashes
 MAX_WORDS = 4096  # per column; further words share one
+MAX_BITS = 16  # places whose bits have columns
 OTHER = len(WORDS) + MAX_WORDS
 
 
@@ -44,14 +46,18 @@ class Place:
     types: set[str] = field(default_factory=set)  # of the words seen here
     message: str | None = None  # of the first error seen here
     messages_vary: bool = False
+    shows_bits: bool = False
     inside: dict[tuple[str, Any], "Place"] = field(default_factory=dict)
 
 
 class Layout:
     """Columns in the order of their first sight, found by place."""
 
-    def __init__(self, always: Collection[str] = ()) -> None:
+    def __init__(self, always: Collection[str] = (), floats: FloatView = "real") -> None:
         self.always = frozenset(always)  # columns that are there even where they do not vary
+        about = (about_bits(name) for name in self.always)
+        self._bits_of = frozenset(place for _, place in filter(None, about))
+        self._bits_left = MAX_BITS if floats == "bits" else 0
         self.columns: list[Column] = []
         self.root = Place("output")
         self.rest = Place("output (rest)")
@@ -70,6 +76,13 @@ class Layout:
             place.column = len(self.columns)
             self.columns.append(Column(name))
         return place.column
+
+    def shows_bits(self, place: Place, *, floats: bool) -> bool:
+        """Tell whether a place has columns of bits; it keeps them once it had floats."""
+        if not place.shows_bits and floats and self._bits_left > 0:
+            self._bits_left -= 1
+            place.shows_bits = True
+        return place.shows_bits or place.name in self._bits_of
 
     def place_inside(self, place: Place, kind: str, key: Any, name: str) -> Place:
         """Give a place inside a container, remembered while there is room for columns."""

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.outputs.bits import bits_of, has_floats, name_of
 from dpaudit.outputs.forms import listed
 from dpaudit.outputs.layout import Layout, Place
 from dpaudit.outputs.leaves import (
@@ -133,6 +134,20 @@ class _Sheet:
             return
         self._layout.columns[column].kinds |= number_kinds(values)
         self._put(column, rows, *_parted(numbers))
+        if self._layout.shows_bits(place, floats=has_floats(values)):
+            self._bits(place, rows, numbers)
+
+    def _bits(self, place: Place, rows: _Rows, numbers: Floats) -> None:
+        """Write how finite floats are rounded, beside their values."""
+        finite = np.flatnonzero(np.isfinite(numbers))
+        if len(finite) < len(numbers):
+            rows, numbers = _chosen(rows, finite), numbers[finite]
+        for about, bits in bits_of(numbers).items():
+            part = self._layout.place_inside(place, "bits", about, name_of(about, place.name))
+            column = self._layout.column_of(part)
+            if column is not None:
+                self._layout.columns[column].kinds.add("int")
+                self._put(column, rows, bits, None)
 
     def _words(self, place: Place, rows: _Rows, keys: Sequence[Key]) -> None:
         column = self._layout.column_of(place)

@@ -19,7 +19,9 @@ from dpaudit.events import (
 )
 from dpaudit.events.kinds import is_member
 from dpaudit.outputs import MINUS_INF, MISSING, NAN, NONE, PLUS_INF
+from dpaudit.outputs.bits import about_bits
 from dpaudit.outputs.leaves import MESSAGE, RAISED
+from dpaudit.report.bits import bits_code
 
 _LITERALS = ("str", "bytes", "int")  # words whose text is the Python that makes them
 _TYPES = {  # as `type_name` joins them
@@ -29,7 +31,7 @@ _TYPES = {  # as `type_name` joins them
     "list": "(list, tuple)",
     "dict": "dict",
 }
-_DOTTED = re.compile(r"(len\()?output(\[.+\])*\.")
+_DOTTED = re.compile(r"(\w+\()?output(\[.+\])*\.")
 _INSIDE = re.compile(r"(?P<place>.+)\[(?P<key>.+)\]")
 
 
@@ -50,7 +52,7 @@ def event_code(rule: Rule) -> str | None:
     test = _test(rule.event, rule)
     if test is None:
         return None
-    dotted = any(_DOTTED.match(place) for place in rule.places)  # output.field, output.shape[0]
+    dotted = any(_DOTTED.match(place) for place in rule.places)  # output.field, len(output.field)
     lines = (
         *(("import math", "", "") if "math." in test else ()),
         f"def happened(output):{'  # the error, where one was raised' if _speaks(rule) else ''}",
@@ -79,6 +81,9 @@ def _test(event: Event, rule: Rule) -> str | None:
         place = "str(output)"
     if place.endswith(("'", " (rest)")):  # two places of one name, and all that found no place
         return None
+    bits = about_bits(place)
+    if bits is not None:
+        return bits_code(event, *bits)
     match event:
         case Above(_, threshold):
             return f"{place} > {_number(threshold)}"

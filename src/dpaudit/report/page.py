@@ -189,7 +189,7 @@ def _shown(heading: str, found: Counterexample, sentences: tuple[str, ...]) -> S
             )
             for name, tally in sides
         ),
-        sentences=tuple(_typeset(sentence) for sentence in sentences),
+        sentences=tuple(map(_typeset, (*sentences, *wording.floating(found)))),
     )
 
 
@@ -204,6 +204,8 @@ def _searched(audit: Audit) -> Iterator[tuple[str, str]]:
         yield "neighbours", one_line(audit.neighbours, 400)
     yield "pairs tried", f"{audit.pairs_tried:,}"
     yield "tester", one_line(audit.tester, _NAME)
+    if audit.floats == "bits":
+        yield "floats", wording.BITS
 
 
 def _tried(audit: Audit) -> tuple[Tried, ...]:

@@ -82,6 +82,7 @@ def replayed(found: Replayed) -> str:
         [*_pair(again.pair), *_event(again)],
         _tallies(again),
         [*_sentences(wording.allowed_and_seen(found.claim, again)), *_meaning_of_replay(found)],
+        _sentences(wording.floating(again)),
         [
             *_row("replayed", found.target or found.mechanism),
             *_row("before", shown_before),
@@ -131,6 +132,7 @@ def _refuted(audit: Audit) -> list[list[str]]:
         [*_pair(found.pair), *_event(found)],
         _tallies(found),
         [*_against(audit.claim, found), *chance],
+        _sentences(wording.floating(found, audit.simplest)),
         _simplest(audit.simplest),
     ]
 
@@ -208,6 +210,8 @@ def _searched(audit: Audit) -> list[str]:
         return _row("searched", f"nothing: {again}")
     tried = glued(f"{count(audit.pairs_tried, 'pair')} tried")
     searched = _row("searched", f"{audit.neighbours}; {tried}" if audit.neighbours else tried)
+    if audit.floats == "bits":
+        searched += _row("floats", wording.BITS)
     bets = audit.tester == "BettingTester"
     return searched if bets else [*searched, *_row("tester", audit.tester)]
 
@@ -263,7 +267,7 @@ def _sentences(texts: tuple[str, ...]) -> list[str]:
 
 
 def _sentence(text: str) -> list[str]:
-    return _wrapped(text, first=INDENT, rest=INDENT)
+    return _wrapped(text, first=INDENT, rest=INDENT, most=5)
 
 
 def _row(label: str, text: str, *, most: int = 4) -> list[str]:

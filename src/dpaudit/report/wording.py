@@ -20,6 +20,15 @@ CAUTION = (
     "break the claim."
 )
 
+BITS = "how they are rounded was looked at too: their grain, magnitude, width and last bits"
+FLOATING = (
+    "This is a floating-point finding: noise that is added in floats leaves the sum on a grid that "
+    "depends on the data (Mironov 2012, On significance of the least significant bits for "
+    "differential privacy). As real numbers the outputs may well keep the claim.",
+    "Remedies: the snapping mechanism (dpaudit.mechanisms.Snapping), or discrete Laplace or "
+    "Gaussian noise on a fixed grid, as OpenDP draws it.",
+)
+
 
 def glued(text: str) -> str:
     """The text on one line, whatever the width.
@@ -103,6 +112,12 @@ def advice(audit: Audit) -> str:
 def event(found: Counterexample) -> str:
     """The event, and the side on which it is likelier."""
     return f"{found.event} (likelier on {found.likelier})"
+
+
+def floating(*found: Counterexample | None) -> tuple[str, ...]:
+    """What a finding about the bits of floats means; nothing where no event is about them."""
+    rules = (one.rule for one in found if one is not None)
+    return FLOATING if any(rule is not None and rule.is_about_floats for rule in rules) else ()
 
 
 def bound(tally: Tally, *, at_least: bool) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.evidence import Audit, Outline
+from dpaudit.report.bits import axis_name
 from dpaudit.report.extra import needed
 from dpaudit.report.figures.canvas import (
     DATA,
@@ -62,7 +63,7 @@ def draw(audit: Audit) -> Figure:
 
 def alt(audit: Audit) -> str:
     """The figure in words."""
-    places = " and ".join(one_line(outline.place, 40) for outline in outlines(audit))
+    places = " and ".join(one_line(axis_name(outline.place), 60) for outline in outlines(audit))
     text = f"Bars of {places}: draws on data above the line, on neighbour below."
     found = audit.counterexample
     if found is None:
@@ -125,7 +126,7 @@ def _label_axes(panel: Axes, outline: Outline) -> None:
     texts += [label(value, _LABEL) for value in outline.values]
     turned = sum(map(len, outline.values)) + 2 * len(outline.values) > _ROOM
     panel.set_xticks(ticks, texts, rotation=45 if turned else 0, ha="right" if turned else "center")
-    panel.set_xlabel(label(outline.place, 48))
+    panel.set_xlabel(label(axis_name(outline.place), 60))
     panel.set_ylabel("share of draws")
     panel.yaxis.set_major_locator(ticker.MaxNLocator(6))
     panel.yaxis.set_major_formatter(ticker.FuncFormatter(lambda share, _: f"{abs(share):.3g}"))
