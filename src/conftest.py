@@ -3,5 +3,8 @@
 from importlib.util import find_spec
 
 _LIBRARIES = ("opendp", "diffprivlib", "dp_accounting", "pure_ldp", "multi_freq_ldpy")
+_TRAINING = ("opacus", "jax_privacy")
 
-collect_ignore = [f"dpaudit/adapters/{name}.py" for name in _LIBRARIES if find_spec(name) is None]
+collect_ignore = [
+    f"dpaudit/adapters/{name}.py" for name in (*_LIBRARIES, *_TRAINING) if find_spec(name) is None
+]
