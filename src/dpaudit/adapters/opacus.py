@@ -118,7 +118,8 @@ def claim_of(accountant: Any) -> Profile:
 def _epsilon(accountant: Any, delta: float) -> float | None:
     """What the accountant says; None where it cannot, as for a delta beyond its own at 0."""
     try:
-        with np.errstate(divide="ignore"):  # at a sampling rate of 1 one takes log(0)
+        with warnings.catch_warnings():  # of log(0) at a rate of 1, of orders at their range's end
+            warnings.simplefilter("ignore")
             return max(0.0, float(accountant.get_epsilon(delta)))
     except (ValueError, RuntimeError):
         return None
