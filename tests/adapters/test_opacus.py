@@ -173,6 +173,19 @@ def test_everything_is_left_as_it_was_and_no_budget_is_spent() -> None:
     assert torch.equal(generator.get_state(), drawn[1])
 
 
+def test_parameters_that_a_loop_returns_are_those_it_has_learned() -> None:
+    def give(module: Any, optimizer: Any, batches: Any) -> Any:
+        train(module, optimizer, batches)
+        return {"weights": list(module.parameters())}
+
+    drawn = [
+        as_mechanism(subject(loop).mechanism).draw([ONE], 3, np.random.default_rng(1))
+        for loop in (train, give)
+    ]
+    learned = [float(each["weights"][0].item()) for each in drawn[1]]
+    assert learned == np.ravel(drawn[0]).tolist()
+
+
 def test_records_take_the_form_of_the_items_of_the_dataset() -> None:
     x, label = torch.zeros(2, dtype=torch.float32), 3
     item = adapter._item({"x": np.array([1.0, 2.0]), "y": np.int64(1)}, (x, label))

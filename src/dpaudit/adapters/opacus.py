@@ -220,7 +220,12 @@ def _learned(module: Any) -> Any:
 
 
 def _plain(released: Any) -> Any:
-    return released.detach().cpu().numpy() if hasattr(released, "detach") else released
+    """Tensors as arrays of their own: parameters are put back after the run."""
+    if isinstance(released, (list, tuple)):
+        return [_plain(part) for part in released]
+    if isinstance(released, Mapping):
+        return {name: _plain(part) for name, part in released.items()}
+    return released.detach().cpu().numpy().copy() if hasattr(released, "detach") else released
 
 
 def _item(record: Any, example: Any) -> Any:
