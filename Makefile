@@ -5,7 +5,7 @@ WORKERS ?= 2
 
 VENV := .venv
 LOWEST := .venv-lowest
-LIBRARIES := opendp diffprivlib dp-accounting pure-ldp multi-freq-ldpy python-dp tumult pipeline-dp
+LIBRARIES := opendp diffprivlib dp-accounting pure-ldp multi-freq-ldpy python-dp tumult pipeline-dp opacus jax-privacy
 BIN := $(VENV)/bin
 TYPED := src tests $(wildcard benchmarks experiments)
 STUDIES := table1 false_positives table2 running_time scaled_gd sample_size peers
@@ -110,9 +110,12 @@ $(LIBRARIES:%=.venv-%/bin/pip):
 	@echo "== making $(@:%/bin/pip=%)"
 	@$(PYTHON) -m venv $(@:%/bin/pip=%)
 
+# Of one version pip takes a build for CPUs where it finds one; the newest may be gigabytes for GPUs.
+.venv-opacus/.installed: BESIDE := torch==2.13.0
+
 $(LIBRARIES:%=.venv-%/.installed): .venv-%/.installed: pyproject.toml | .venv-%/bin/pip
 	@echo "== installing dpaudit and $* into .venv-$*"
-	@.venv-$*/bin/python $(PIP_INSTALL) --upgrade --editable '.[test,$*]'
+	@.venv-$*/bin/python $(PIP_INSTALL) --upgrade --editable '.[test,$*]' $(BESIDE)
 	@touch $@
 
 $(LOWEST)/bin/pip:

@@ -11,6 +11,8 @@ _LIBRARIES = (
     "python_dp",
     "tumult",
     "pipeline_dp",
+    "opacus",
+    "jax_privacy",
 )
 _IMPORTED_AS = {"python_dp": "pydp", "tumult": "tmlt"}
 

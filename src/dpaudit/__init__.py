@@ -17,7 +17,9 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.adapters import Subject as Subject
     from dpaudit.adapters.diffprivlib import from_diffprivlib as from_diffprivlib
     from dpaudit.adapters.dp_accounting import from_dp_accounting as from_dp_accounting
+    from dpaudit.adapters.jax_privacy import from_jax_privacy as from_jax_privacy
     from dpaudit.adapters.multi_freq_ldpy import from_multi_freq_ldpy as from_multi_freq_ldpy
+    from dpaudit.adapters.opacus import from_opacus as from_opacus
     from dpaudit.adapters.opendp import from_opendp as from_opendp
     from dpaudit.adapters.pipeline_dp import from_pipeline_dp as from_pipeline_dp
     from dpaudit.adapters.pure_ldp import from_pure_ldp as from_pure_ldp
@@ -119,6 +121,8 @@ _HOME = {
     "from_pipeline_dp": "dpaudit.adapters.pipeline_dp",
     "from_pure_ldp": "dpaudit.adapters.pure_ldp",
     "from_multi_freq_ldpy": "dpaudit.adapters.multi_freq_ldpy",
+    "from_opacus": "dpaudit.adapters.opacus",
+    "from_jax_privacy": "dpaudit.adapters.jax_privacy",
     # how they are tested
     "BettingTester": "dpaudit.testers.betting",
     "BatchTester": "dpaudit.testers.batch",
