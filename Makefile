@@ -6,6 +6,7 @@ WORKERS ?= 2
 VENV := .venv
 LOWEST := .venv-lowest
 LIBRARIES := opendp diffprivlib dp-accounting pure-ldp multi-freq-ldpy python-dp tumult pipeline-dp opacus jax-privacy
+PINNED := scikit-learn==1.6.1 numpy==1.26.4
 BIN := $(VENV)/bin
 TYPED := src tests $(wildcard benchmarks experiments)
 STUDIES := table1 false_positives table2 running_time scaled_gd sample_size peers
@@ -17,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest test-adapters clean
+.PHONY: help demo test test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest test-pinned test-adapters clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +68,13 @@ experiments-quick: $(VENV)/.core ## a rehearsal of every experiment, in minutes
 test-lowest: $(LOWEST)/.installed ## the tests, on the oldest dependencies we promise
 	@$(PYTEST_ENV) $(LOWEST)/bin/python -m pytest --quiet -n $(WORKERS)
 
+# Environments of users who hold one of our dependencies back.
+test-pinned: $(PINNED:%=test-pinned-%) ## the demo, beside an older scikit-learn and an older numpy
+
+test-pinned-%: .venv-%/.pinned
+	@echo "== $*"
+	@.venv-$*/bin/dpaudit demo
+
 # One environment each: what they pin does not always fit together.
 test-adapters: $(LIBRARIES:%=test-adapter-%) ## the adapters, each on the newest release of its library
 
@@ -76,7 +84,7 @@ test-adapter-%: .venv-%/.installed
 	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/unit/test_docs.py -k libraries
 
 clean: ## remove virtual environments, caches and build outputs
-	rm -rf $(VENV) $(LOWEST) $(LIBRARIES:%=.venv-%) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) $(LIBRARIES:%=.venv-%) $(PINNED:%=.venv-%) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(TYPED) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # bin/pip comes last in the making of an environment: where it stands, the environment is whole.
@@ -106,9 +114,14 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/pip
 	@$(BIN)/python $(PIP_INSTALL) --editable '.[docs]'
 	@touch $@ $(VENV)/.core
 
-$(LIBRARIES:%=.venv-%/bin/pip):
+$(LIBRARIES:%=.venv-%/bin/pip) $(PINNED:%=.venv-%/bin/pip):
 	@echo "== making $(@:%/bin/pip=%)"
 	@$(PYTHON) -m venv $(@:%/bin/pip=%)
+
+$(PINNED:%=.venv-%/.pinned): .venv-%/.pinned: pyproject.toml | .venv-%/bin/pip
+	@echo "== installing dpaudit beside $*"
+	@.venv-$*/bin/python $(PIP_INSTALL) --editable . '$*'
+	@touch $@
 
 # Of one version pip takes a build for CPUs where it finds one; the newest may be gigabytes for GPUs.
 .venv-opacus/.installed: BESIDE := torch==2.13.0
