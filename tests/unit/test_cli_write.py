@@ -14,7 +14,7 @@ from commands import error_line, run
 
 import dpaudit
 from dpaudit.loading import load_mechanism
-from dpaudit.writing import pytest_file, read_subject
+from dpaudit.writing import pytest_file, read_signature
 
 CODE = '''
 from typing import Literal
@@ -81,7 +81,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget_modules: None) 
 
 
 def written(name: str) -> str:
-    return pytest_file(read_subject(f"code_to_write_for.py:{name}"))
+    return pytest_file(read_signature(f"code_to_write_for.py:{name}"))
 
 
 def code(text: str) -> list[str]:
@@ -242,7 +242,7 @@ def test_what_cannot_be_guessed_fails_the_test_line_by_line() -> None:
 
 
 def test_a_docstring_that_names_both_relations_is_not_decided() -> None:
-    text = pytest_file(read_subject("dpaudit.mechanisms:ClippedSum"))
+    text = pytest_file(read_signature("dpaudit.mechanisms:ClippedSum"))
     assert '# TODO: the docstring says "added or removed" and "Replacing".\n' in text
     assert "from dpaudit.mechanisms import ClippedSum\n" in text
     assert load_mechanism("dpaudit.mechanisms:ClippedSum").name == "ClippedSum"
@@ -272,7 +272,7 @@ def test_the_claim_comes_from_parameters_and_words(
     here: Path, signature: str, words: str, claim: str | None
 ) -> None:
     (here / "one_claim.py").write_text(f'def release({signature}):\n    """{words}"""\n')
-    text = pytest_file(read_subject("one_claim.py:release"))
+    text = pytest_file(read_signature("one_claim.py:release"))
     if claim is None:
         assert "TODO: say what is claimed" in text
     else:
@@ -284,7 +284,7 @@ def test_the_module_of_a_file_in_a_package_is_dotted(here: Path) -> None:
     for folder in ("deep", "deep/inner"):
         (here / folder / "__init__.py").touch()
     (here / "deep" / "inner" / "sums.py").write_text("def release(data, size, rng): ...\n")
-    text = pytest_file(read_subject("deep/inner/sums.py:release"))
+    text = pytest_file(read_signature("deep/inner/sums.py:release"))
     assert "from deep.inner.sums import release\n" in text
 
 

@@ -100,8 +100,8 @@ def claim_of(measure: str, bound: Any) -> Claim:
         case "RenyiDivergence":
             return Profile(_renyi_profile(bound), "OpenDP Rényi curve")
     raise InvalidMechanism(
-        f"from_opendp knows no claim for the measure {measure}. Pass one: "
-        "dpaudit.audit(subject, claim=...), with a measurement that is converted to approximate DP."
+        f"from_opendp knows no claim for the measure {measure}. Pass one, for the measurement as a "
+        "function: dpaudit.audit(dpaudit.one_at_a_time(measurement), claim, neighbours)."
     )
 
 
@@ -128,8 +128,9 @@ def neighbours_of(
         changes = int(distance) // 2 if name in _ADDING else int(distance)
         return _replaced(kind, changes, size, max_records)
     raise InvalidMechanism(
-        f"from_opendp knows no neighbours for the metric {words}. Pass the pairs: "
-        "dpaudit.audit(measurement, claim, neighbours=[(data, neighbour), ...])."
+        f"from_opendp knows no neighbours for the metric {words}. Pass the pairs, for the "
+        "measurement as a function: dpaudit.audit(dpaudit.one_at_a_time(measurement), claim, "
+        "[(data, neighbour), ...])."
     )
 
 

@@ -33,12 +33,12 @@ def write_command(target: str, output: Path | None, force: bool) -> None:
       pytest test_my_sum.py
     """
     from dpaudit.mechanism import InvalidMechanism
-    from dpaudit.writing import pytest_file, read_subject
+    from dpaudit.writing import pytest_file, read_signature
 
     if output is not None and output.exists() and not force:
         raise Refusal(f"--output: {output} is there already. Add --force to write over it.")
     try:
-        text = pytest_file(read_subject(target))
+        text = pytest_file(read_signature(target))
     except InvalidMechanism as error:
         raise Refusal(str(error)) from error
     if output is None:

@@ -1,6 +1,6 @@
 """A first test of a mechanism: what its signature and docstring say, put into a pytest file."""
 
 from dpaudit.writing.page import pytest_file
-from dpaudit.writing.subject import read_subject
+from dpaudit.writing.signature import read_signature
 
-__all__ = ["pytest_file", "read_subject"]
+__all__ = ["pytest_file", "read_signature"]

@@ -12,7 +12,7 @@ import typing
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from dpaudit.writing.subject import Setting, Subject
+from dpaudit.writing.signature import Setting, Signature
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 PRIVATE = r"\s*-?\s*(?:DP\b|differential(?:ly)?\s+priva)"
@@ -79,18 +79,18 @@ class Guesses:
     values: dict[str, object]
 
 
-def guesses_of(subject: Subject) -> Guesses:
-    """Guess what a test of the subject needs."""
-    spoken = _spoken(subject.words)
-    values = _values(subject, spoken)
-    claim = _claim(subject, values, spoken)
-    answers = _answers(subject, values)
+def guesses_of(signature: Signature) -> Guesses:
+    """Guess what a test of it needs."""
+    spoken = _spoken(signature.words)
+    values = _values(signature, spoken)
+    claim = _claim(signature, values, spoken)
+    answers = _answers(signature, values)
     if answers is not None:
         return Guesses(claim=claim, domain=None, neighbours=answers, values=values)
     return Guesses(
         claim=claim,
-        domain=_domain(subject, values),
-        neighbours=_relation(subject),
+        domain=_domain(signature, values),
+        neighbours=_relation(signature),
         values=values,
     )
 
@@ -120,25 +120,25 @@ def _spoken(words: str) -> Spoken | None:
     return None
 
 
-def _values(subject: Subject, spoken: Spoken | None) -> dict[str, object]:
+def _values(signature: Signature, spoken: Spoken | None) -> dict[str, object]:
     """The value of each setting by its role: its default, else the docstring's, else one chosen."""
     said = {} if spoken is None else spoken.numbers
     values: dict[str, object] = {}
-    for each in subject.settings:
+    for each in signature.settings:
         chosen = said.get(each.role, CHOSEN.get(each.role))
         values[each.role] = chosen if each.required else each.default
-    lower, upper = subject.setting("lower"), subject.setting("upper")
+    lower, upper = signature.setting("lower"), signature.setting("upper")
     if lower is not None and lower.required:
         values["lower"] = _number(values.get("upper"), 1.0) - 1.0
     if upper is not None and upper.required:
         values["upper"] = _number(values.get("lower"), 0.0) + 1.0
-    bounds = subject.setting("bounds")
+    bounds = signature.setting("bounds")
     if bounds is not None and bounds.required:
         values["bounds"] = (0.0, 1.0)
     return values
 
 
-def _claim(subject: Subject, values: dict[str, object], spoken: Spoken | None) -> Guess:
+def _claim(signature: Signature, values: dict[str, object], spoken: Spoken | None) -> Guess:
     numbers = {role: float(value) for role, value in values.items() if _is_finite(value)}
     if spoken is not None and all(
         numbers.get(role, number) == number for role, number in spoken.numbers.items()
@@ -153,7 +153,7 @@ def _claim(subject: Subject, values: dict[str, object], spoken: Spoken | None) -
             why="nothing in the signature or the docstring says what is claimed",
             todo="say what is claimed, such as dpaudit.PureDP(epsilon=1.0)",
         )
-    why = _origin([each for each in subject.settings if each.role in named])
+    why = _origin([each for each in signature.settings if each.role in named])
     contrary = f'; the docstring says "{spoken.words}"' if spoken is not None else ""
     return Guess(code=_claim_code(named), why=why + contrary)
 
@@ -178,16 +178,16 @@ def _claim_code(numbers: dict[str, float]) -> Call:
 # --- the neighbours -------------------------------------------------------------------------------
 
 
-def _answers(subject: Subject, values: dict[str, object]) -> Guess | None:
+def _answers(signature: Signature, values: dict[str, object]) -> Guess | None:
     """Neighbouring answers of queries, where the data are answers and no records."""
     moved = values.get("sensitivity")
-    if moved is None and subject.data.name not in ANSWERS | SCALARS:
+    if moved is None and signature.data.name not in ANSWERS | SCALARS:
         return None
     by = _number(moved, 1.0)
-    source = f"the parameter {subject.data.name}"
+    source = f"the parameter {signature.data.name}"
     if moved is not None:
         source += " and the sensitivity"
-    if subject.data.name in SCALARS or subject.data.annotation in (float, int):
+    if signature.data.name in SCALARS or signature.data.annotation in (float, int):
         return Guess(
             code=Call("dpaudit.pairs", (f"[(0.0, {by!r})]",)),
             why=f"one answer that moves by {by:g}, from {source}",
@@ -198,15 +198,15 @@ def _answers(subject: Subject, values: dict[str, object]) -> Guess | None:
     )
 
 
-def _domain(subject: Subject, values: dict[str, object]) -> Guess:
+def _domain(signature: Signature, values: dict[str, object]) -> Guess:
     """What a record may be, from bounds in the signature or docstring, or from the annotation."""
-    of_type = _record_type(subject.data.annotation)
-    low, high, why = _bounds(subject, values)
+    of_type = _record_type(signature.data.annotation)
+    low, high, why = _bounds(signature, values)
     if low is not None and high is not None:
         if of_type is int and low == int(low) and high == int(high):
             return Guess(code=Call("dpaudit.integers", (f"{int(low)}", f"{int(high)}")), why=why)
         return Guess(code=Call("dpaudit.floats", (f"{low!r}", f"{high!r}")), why=why)
-    why = f"from the annotation of {subject.data.name}"
+    why = f"from the annotation of {signature.data.name}"
     if of_type is bool:
         return Guess(code=Call("dpaudit.categories", ("False", "True")), why=why)
     if typing.get_origin(of_type) is typing.Literal:
@@ -219,15 +219,17 @@ def _domain(subject: Subject, values: dict[str, object]) -> Guess:
     )
 
 
-def _bounds(subject: Subject, values: dict[str, object]) -> tuple[float | None, float | None, str]:
+def _bounds(
+    signature: Signature, values: dict[str, object]
+) -> tuple[float | None, float | None, str]:
     lower, upper, bounds = (values.get(role) for role in ("lower", "upper", "bounds"))
     names = ["lower", "upper"]
     if isinstance(bounds, tuple | list) and len(bounds) == 2:
         (lower, upper), names = bounds, ["bounds"]
     if _is_finite(lower) and _is_finite(upper) and lower < upper:
-        settings = [each for each in subject.settings if each.role in names]
+        settings = [each for each in signature.settings if each.role in names]
         return float(lower), float(upper), _origin(settings)
-    if match := INTERVAL.search(subject.words):
+    if match := INTERVAL.search(signature.words):
         low, high = map(float, match.groups())
         if low < high:
             return low, high, f'from the docstring: "{match.group(0)}"'
@@ -240,8 +242,8 @@ def _record_type(annotation: object) -> object:
     return inner[0] if inner else None
 
 
-def _relation(subject: Subject) -> Guess:
-    words = subject.words
+def _relation(signature: Signature) -> Guess:
+    words = signature.words
     add, replace = ADD.search(words), REPLACE.search(words)
     if add is not None and replace is not None:
         why = f'the docstring says "{add.group(0)}" and "{replace.group(0)}"'

@@ -7,30 +7,33 @@ import textwrap
 from collections.abc import Iterator
 
 from dpaudit.writing.guesses import OF_RECORDS, Call, Guess, Guesses, guesses_of
-from dpaudit.writing.subject import Subject
+from dpaudit.writing.signature import Signature
 
 WIDTH = 88  # what formatters keep to unless they are told otherwise
 INDENT = "    "
 
 
-def pytest_file(subject: Subject) -> str:
-    """The text of a pytest file that audits the subject.
+def pytest_file(signature: Signature) -> str:
+    """The text of a pytest file that audits it.
 
-    >>> from dpaudit.writing import read_subject
-    >>> text = pytest_file(read_subject("dpaudit.mechanisms:LaplaceCount"))
+    >>> from dpaudit.writing import read_signature
+    >>> text = pytest_file(read_signature("dpaudit.mechanisms:LaplaceCount"))
     >>> "claim = dpaudit.PureDP(epsilon=1.0)" in text
     True
     """
-    body = list(_body(subject, guesses_of(subject)))
-    title = f'"""Does {_name(subject)} keep its privacy claim? Begun by `dpaudit write`."""'
+    body = list(_body(signature, guesses_of(signature)))
+    title = f'"""Does {_name(signature)} keep its privacy claim? Begun by `dpaudit write`."""'
     blocks = [
         [title],
         ["import functools"] if _mentions(body, "functools.") else [],
         ["import dpaudit", *(["import pytest"] if _mentions(body, "pytest.") else [])],
-        [*_place(subject), f"from {subject.module} import {subject.attribute.partition('.')[0]}"],
+        [
+            *_place(signature),
+            f"from {signature.module} import {signature.attribute.partition('.')[0]}",
+        ],
     ]
     head = "\n\n".join("\n".join(block) for block in blocks if block)
-    test = f"def test_{_snake(_name(subject))}_keeps_its_claim():"
+    test = f"def test_{_snake(_name(signature))}_keeps_its_claim():"
     return "\n".join([head, "", "", test, *body, ""])
 
 
@@ -38,18 +41,20 @@ def _mentions(lines: list[str], name: str) -> bool:
     return any(name in line for line in lines if not line.lstrip().startswith("#"))
 
 
-def _place(subject: Subject) -> list[str]:
-    if subject.file is None:
+def _place(signature: Signature) -> list[str]:
+    if signature.file is None:
         return []
-    return _comment(f"In {subject.file}: keep this test beside it, or its folder on the path.", "")
+    return _comment(
+        f"In {signature.file}: keep this test beside it, or its folder on the path.", ""
+    )
 
 
-def _body(subject: Subject, found: Guesses) -> Iterator[str]:
+def _body(signature: Signature, found: Guesses) -> Iterator[str]:
     yield from _assigned("claim", found.claim)
     if found.domain is not None:
         yield from _assigned("domain", found.domain)
     yield from _neighbours(found.neighbours)
-    yield from _mechanism(subject, found)
+    yield from _mechanism(signature, found)
     yield from _comment("Add `samples=` for a longer search, `rng=` for the same one every time.")
     yield f"{INDENT}dpaudit.assert_private(mechanism, claim, neighbours)"
 
@@ -71,20 +76,20 @@ def _assigned(name: str, guess: Guess) -> Iterator[str]:
     yield from _assignment(name, Call("pytest.fail", (f'"TODO: {guess.todo}"',)))
 
 
-def _mechanism(subject: Subject, found: Guesses) -> Iterator[str]:
+def _mechanism(signature: Signature, found: Guesses) -> Iterator[str]:
     """What is audited: the function with the values that the test sets, for many outputs a call."""
     arguments = [
-        f"{each.name}={found.values[each.role]!r}" for each in subject.settings if each.required
+        f"{each.name}={found.values[each.role]!r}" for each in signature.settings if each.required
     ]
-    arguments += [f'{name}=pytest.fail("TODO: a value for {name}")' for name in subject.unknown]
+    arguments += [f'{name}=pytest.fail("TODO: a value for {name}")' for name in signature.unknown]
     if arguments:
         yield from _comment("Values that the test chooses; try others too.")
-    code: Call | str = subject.attribute
-    if subject.is_class:
-        code = Call(subject.attribute, tuple(arguments))
+    code: Call | str = signature.attribute
+    if signature.is_class:
+        code = Call(signature.attribute, tuple(arguments))
     elif arguments:
-        code = Call("functools.partial", (subject.attribute, *arguments))
-    if subject.draws_many:
+        code = Call("functools.partial", (signature.attribute, *arguments))
+    if signature.draws_many:
         yield from _assignment("mechanism", code)
         return
     yield from _assignment("release", code)
@@ -108,8 +113,8 @@ def _comment(text: str, indent: str = INDENT) -> list[str]:
     )
 
 
-def _name(subject: Subject) -> str:
-    return subject.attribute.rpartition(".")[2]
+def _name(signature: Signature) -> str:
+    return signature.attribute.rpartition(".")[2]
 
 
 def _snake(name: str) -> str:

@@ -36,7 +36,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Signature:
     """A function or class: its import, its parameters by what they are for, and its docstring.
 
     `file` is where it was found, if a file was named; `data` is the parameter of the dataset,
@@ -59,11 +59,11 @@ class Subject:
         return next((each for each in self.settings if each.role == role), None)
 
 
-def read_subject(target: str) -> Subject:
+def read_signature(target: str) -> Signature:
     """Read what `pkg.module:function` or `path/to/file.py:function` says of itself.
 
-    >>> subject = read_subject("dpaudit.mechanisms:ClippedSum")
-    >>> subject.is_class, subject.draws_many, [each.name for each in subject.settings]
+    >>> signature = read_signature("dpaudit.mechanisms:ClippedSum")
+    >>> signature.is_class, signature.draws_many, [each.name for each in signature.settings]
     (True, True, ['epsilon'])
     """
     found = load_object(target)
@@ -82,7 +82,7 @@ def read_subject(target: str) -> Subject:
             f"the first parameter of {target} is {called[0].name}, where the data should be. "
             f"Write a function of the data that calls it, and name that one."
         )
-    return Subject(
+    return Signature(
         file=place if place.endswith(".py") else None,
         module=_module_name(Path(place)) if place.endswith(".py") else place,
         attribute=attribute,
