@@ -82,7 +82,10 @@ def _kinds(name: str, table: Table) -> Iterator[tuple[str, Callable[[Labelled], 
     if name == "ending":
         yield "surface", lambda seen: Modest(Surface(seen), seen.table)
         return
-    yield "linear", _linear
+    if table.columns == 1 or name.startswith("column"):
+        yield "linear", lambda seen: Modest(LinearScore(seen, cells=_CELLS), seen.table)
+    else:
+        yield "linear", _linear
     if name == "whole" and _comes_again(table):
         yield "remembering", _remembering
     if name in _BOOSTED and table.columns > 1:
@@ -90,7 +93,7 @@ def _kinds(name: str, table: Table) -> Iterator[tuple[str, Callable[[Labelled], 
 
 
 def _linear(seen: Labelled) -> Score:
-    return Modest(LinearScore(seen, cells=_CELLS), seen.table)
+    return LinearScore(seen, cells=_CELLS)
 
 
 def _remembering(seen: Labelled) -> Score:
