@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest test-pinned test-adapters clean
+.PHONY: help demo test test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest test-pinned test-adapters audit-libraries clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,13 @@ test-adapter-%: .venv-%/.installed
 	@echo "== $*"
 	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/adapters/test_$(subst -,_,$*).py src/dpaudit/adapters/$(subst -,_,$*).py
 	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/unit/test_docs.py -k libraries
+
+# In one environment each, as the tests are; dp-accounting computes claims and has no mechanisms.
+audit-libraries: $(VENV)/.core $(patsubst %,audit-library-%,$(filter-out dp-accounting,$(LIBRARIES))) ## audit what those libraries offer (hours)
+	@$(BIN)/python benchmarks/fill_tables.py
+
+audit-library-%: .venv-%/.installed
+	@$(PYTEST_ENV) .venv-$*/bin/python experiments/libraries/run.py $* --workers $(WORKERS)
 
 clean: ## remove virtual environments, caches and build outputs
 	rm -rf $(VENV) $(LOWEST) $(LIBRARIES:%=.venv-%) $(PINNED:%=.venv-%) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
