@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (ROOT / "experiments", ROOT / "benchmarks")
+FOLDERS = (ROOT / "experiments", ROOT / "experiments" / "libraries", ROOT / "benchmarks")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
