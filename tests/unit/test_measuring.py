@@ -228,6 +228,32 @@ def test_of_readers_that_cannot_be_told_apart_the_simplest_is_chosen() -> None:
     assert most_likely(rivals, seen, [seen])[0].name == "simple"
 
 
+def test_how_modest_a_reader_is_has_no_say_in_the_choice() -> None:
+    rng = np.random.default_rng(6)
+    labels = rng.random(20_000) < 0.5
+    numbers = rng.normal(size=(20_000, 1)) + 0.05 * labels[:, None]  # everywhere little to tell
+    seen = Labelled(Table(numbers, None), labels)
+
+    def recipe(name: str, *, modest: bool, complexity: int) -> Recipe:
+        return Recipe(
+            name=name,
+            view=lambda table: table,
+            teach=LinearScore,
+            modest=modest,
+            complexity=complexity,
+        )
+
+    rivals = [
+        recipe("modest", modest=True, complexity=0),
+        recipe("bold", modest=False, complexity=1),
+    ]
+    reader, _, _ = most_likely(rivals, seen, [seen])
+    assert reader.name == "modest"
+    bold, _, _ = most_likely(rivals[1:], seen, [seen])
+    assert np.all(np.abs(reader(seen.table)) <= np.abs(bold(seen.table)))
+    assert np.any(np.abs(reader(seen.table)) < np.abs(bold(seen.table)))
+
+
 def test_views_of_running_totals_and_of_words() -> None:
     totals = Table(np.cumsum(np.ones((2, 4)), axis=1), None)
     assert steps(totals).numbers.tolist() == [[1.0] * 4] * 2

@@ -3,9 +3,10 @@
 A reader is judged by the likelihood of all labels, not by the outputs on which it is surest: those
 are few, and the best of many readers on few outputs is mostly the luckiest. Of readers that cannot
 be told from the best the simplest is taken, for it is the least wrong about rare outputs: Breiman
-et al. (1984) allow one standard error, here it is two, as the best is the best of a dozen. It is
-then taught anew with all outputs seen; how far it can be trusted is known from those that it had
-not learned.
+et al. (1984) allow one standard error, here it is two, as the best is the best of a dozen. How
+modest a reader is has no say: that is about the rare outputs, not about all. The chosen one is
+taught anew with all outputs seen; how far it can be trusted is known from those that it had not
+learned.
 """
 
 from __future__ import annotations
@@ -29,13 +30,19 @@ def most_likely(
     readers = [recipe.taught(seen) for recipe in recipes]
     pieces = list(fresh)
     labels = np.concatenate([piece.labels for piece in pieces])
-    scores = [np.concatenate([reader(piece.table) for piece in pieces]) for reader in readers]
-    best = _simplest(recipes, [_likelihoods(each, labels) for each in scores])
+    judged = [_likelihoods(_scores(reader, pieces), labels) for reader in readers]
+    best = _simplest(recipes, judged)
+    recipe, first = recipes[best], recipes[best].set_back(readers[best], seen)
     known = Labelled(
         stack([seen.table, *(piece.table for piece in pieces)]),
         np.concatenate([seen.labels, labels]),
     )
-    return recipes[best].taught(known), Odds(scores[best], labels), known
+    odds = Odds(_scores(first, pieces), labels)
+    return recipe.set_back(recipe.taught(known), known), odds, known
+
+
+def _scores(reader: Reader, pieces: Sequence[Labelled]) -> Floats:
+    return np.concatenate([reader(piece.table) for piece in pieces])
 
 
 def _simplest(recipes: Sequence[Recipe], likelihoods: Sequence[Floats]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +32,20 @@ class Recipe:
     name: str
     view: View
     teach: Callable[[Labelled], Score]
+    modest: bool = False
     complexity: int = 0  # the larger, the more there is to be learned
 
     def taught(self, seen: Labelled) -> Reader:
         """The reader that these outputs teach."""
         score = self.teach(Labelled(self.view(seen.table), seen.labels))
         return Reader(name=self.name, view=self.view, score=score)
+
+    def set_back(self, reader: Reader, seen: Labelled) -> Reader:
+        """The reader as it guesses: where the recipe is modest, by what it is sure of."""
+        if not self.modest:
+            return reader
+        assert isinstance(reader.score, LinearScore | Surface)
+        return replace(reader, score=Modest(reader.score, self.view(seen.table)))
 
 
 class Modest:
@@ -70,22 +78,33 @@ class Modest:
 
 
 def recipes(table: Table) -> list[Recipe]:
-    """All recipes for outputs like these."""
+    """All recipes for outputs like these.
+
+    Readers of a single number and of an ending are modest. Of many columns each says a little, and
+    to be modest about each would lose what they say together.
+    """
     return [
-        Recipe(name=f"{name}, {kind}", view=view, teach=teach, complexity=_COMPLEXITY[kind])
+        Recipe(
+            name=f"{name}, {kind}",
+            view=view,
+            teach=teach,
+            modest=kind == "surface" or (kind == "linear" and _is_single(name, table)),
+            complexity=_COMPLEXITY[kind],
+        )
         for name, view in views(table).items()
         for kind, teach in _kinds(name, table)
     ]
 
 
+def _is_single(name: str, table: Table) -> bool:
+    return table.columns == 1 or name.startswith("column")
+
+
 def _kinds(name: str, table: Table) -> Iterator[tuple[str, Callable[[Labelled], Score]]]:
     if name == "ending":
-        yield "surface", lambda seen: Modest(Surface(seen), seen.table)
+        yield "surface", Surface
         return
-    if table.columns == 1 or name.startswith("column"):
-        yield "linear", lambda seen: Modest(LinearScore(seen, cells=_CELLS), seen.table)
-    else:
-        yield "linear", _linear
+    yield "linear", _linear
     if name == "whole" and _comes_again(table):
         yield "remembering", _remembering
     if name in _BOOSTED and table.columns > 1:

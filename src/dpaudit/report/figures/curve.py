@@ -69,7 +69,14 @@ def _mark_bound(panel: Axes, audit: Audit, levels: npt.NDArray[np.float64]) -> N
         return
     said = f"certified: {claim.symbol} >= {lower(bound)}"
     if isinstance(claim, PureDP | ApproxDP):
-        panel.axvline(bound, color=DATA, linestyle="--", linewidth=1.6, label=said)
+        panel.axvline(
+            bound,
+            ymax=0.78,  # below the legend
+            color=DATA,
+            linestyle="--",
+            linewidth=1.6,
+            label=said,
+        )
         return
     least = claim.with_strength(min(bound, claim.strength))
     curve = [least.delta(level) for level in levels.tolist()]
