@@ -18,8 +18,8 @@ from dpaudit.witness.linear import newton, variances
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-_KNOTS = (0.002, 0.006, 0.02, 0.06, 0.2, 0.4, 0.7, 0.95)  # quantiles where the slope may change
-_WAVES = 4  # of the place
+_KNOTS = (0.002, 0.01, 0.05, 0.2, 0.5, 0.95)  # quantiles where the slope may change
+_WAVES = 2  # of the place
 _CELLS = 400  # quantiles that stand for the numbers; every place has its own counts of them
 _PLACE, _SHAPE = 4.0, 100.0  # ridge penalties
 
