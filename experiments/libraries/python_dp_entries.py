@@ -37,13 +37,13 @@ def algorithm(name: str, records: Domain = UNIT, *, dtype: str = "float", **give
     return dpaudit.from_python_dp(made, records=records, max_records=6)
 
 
-def noise(name: str, **given: float) -> Subject:
+def noise(name: str, kind: type = float, **given: float) -> Subject:
     """A numerical mechanism for answers that are at most 1 apart."""
     module = importlib.import_module("pydp.algorithms.numerical_mechanisms")
     made = getattr(module, name)(epsilon=1.0, sensitivity=1.0, **given)
 
-    def noisy(data: Any, size: int) -> list[float]:
-        answer = float(data[0])
+    def noisy(data: Any, size: int) -> list[Any]:
+        answer = kind(data[0])
         return [made.add_noise(answer) for _ in range(size)]
 
     return replace(dpaudit.from_python_dp(made), mechanism=noisy)
@@ -119,6 +119,17 @@ def plain_and_odd(name: str, samples: int, **given: Any) -> tuple[Entry, Entry]:
             samples=samples,
             watched="NaN, infinities, the largest floats, an empty dataset",
         ),
+    )
+
+
+def whole(name: str, upper: int, **given: Any) -> Entry:
+    """An algorithm on whole numbers, which is what it is made for if no type is given."""
+    given = {"upper_bound": upper, **given}
+    return Entry(
+        function=f"{name}, int, from 0 to {upper}",
+        make=lambda: algorithm(name, dpaudit.integers(-1, upper + 1), dtype="int", **given),
+        samples=SLOWER if name.startswith("Bounded") else SLOW,
+        watched="values out of the bounds, an empty dataset",
     )
 
 
@@ -253,4 +264,22 @@ ENTRIES: tuple[Entry, ...] = (
         samples=FAST,
         watched="no user, one user, as many as the threshold",
     ),
+    Entry(
+        function="LaplaceMechanism, an int",
+        make=lambda: between(noise("LaplaceMechanism", int), ([0], [1]), ([-1], [0])),
+        samples=FAST,
+    ),
+    Entry(
+        function="GaussianMechanism, an int",
+        make=lambda: between(noise("GaussianMechanism", int, delta=0.01), ([0], [1]), ([-1], [0])),
+        samples=FAST,
+    ),
+    whole("BoundedMean", 4),
+    whole("BoundedMean", 3),
+    whole("BoundedVariance", 4),
+    whole("BoundedVariance", 3),
+    whole("BoundedStandardDeviation", 3),
+    whole("Max", 3),
+    whole("Median", 3),
+    whole("Percentile", 3, percentile=0.9),
 )
