@@ -27,12 +27,14 @@ from opendp_measurements import (
     opendp,
     outside_the_categories,
     overflowing_sum,
+    overflowing_tree,
     projection,
     quantile,
     resized_mean,
     scored,
     several,
     sized_statistic,
+    variance_far_from_zero,
     whole_sum,
 )
 
@@ -299,4 +301,16 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(function="make_composition", make=several, samples=FEWER, watched="an empty dataset"),
     Entry(function="make_select_private_candidate", make=candidate, samples=FEWER),
+    Entry(
+        function="then_b_ary_tree, overflow",
+        make=overflowing_tree,
+        samples=FEWER,
+        watched="the ends of 32 bits",
+    ),
+    Entry(
+        function="then_variance, far from zero",
+        make=variance_far_from_zero,
+        samples=SLOW,
+        watched="numbers near 2^50",
+    ),
 )

@@ -313,3 +313,30 @@ def candidate() -> Subject:
     )
     made = dp.c.make_select_private_candidate(score, stop_probability=0.2, threshold=1.0)
     return dpaudit.from_opendp(made)
+
+
+def overflowing_tree() -> Subject:
+    """Counts whose sums, further up in a tree, do not fit into their type."""
+    dp = opendp()
+    counts = dp.vector_domain(dp.atom_domain(T=int), size=2)
+    tree = (counts, dp.l1_distance(T=int)) >> dp.t.then_b_ary_tree(2, 2)
+    most = 2**31 - 1
+    return between(
+        dpaudit.from_opendp(tree >> dp.m.then_laplace(scale=2.0)),
+        ([most, 0], [most, 1]),
+        ([most - 1, 1], [most - 1, 2]),
+    )
+
+
+def variance_far_from_zero() -> Subject:
+    """A variance of numbers between which there are but three floats: their mean is rounded."""
+    dp = opendp()
+    least, size = 2.0**50, 1024
+    space = numbers(bounds=(least, least + 1.0), nan=False, size=size)
+    variance = space >> dp.t.then_variance()
+    measurement = variance >> dp.m.then_laplace(scale=variance.map(2))
+    others = [least + 0.25] * (size - 1)
+    return between(
+        dpaudit.from_opendp(measurement, d_in=2),
+        ([least + 0.5, *others], [least + 0.25, *others]),
+    )
