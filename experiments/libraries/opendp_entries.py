@@ -199,7 +199,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         function="then_resize, then_mean, then_laplace",
         make=lambda: dpaudit.from_opendp(resized_mean()),
-        samples=SLOW,
+        samples=FEWER,
         watched="an empty dataset",
     ),
     Entry(
@@ -211,12 +211,12 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         function="then_mean of a known size",
         make=lambda: sized_statistic("then_mean", 2.0),
-        samples=SLOW,
+        samples=FEWER,
     ),
     Entry(
         function="then_variance of a known size",
         make=lambda: sized_statistic("then_variance", 20.0),
-        samples=SLOW,
+        samples=FEWER,
     ),
     Entry(
         function="then_count_by_categories, then_laplace",
@@ -227,7 +227,7 @@ ENTRIES: tuple[Entry, ...] = (
                 >> dp.m.then_laplace(scale=1.0)
             )
         ),
-        samples=SLOW,
+        samples=FEWER,
         watched="a category seen once, or not listed",
     ),
     Entry(
@@ -250,7 +250,7 @@ ENTRIES: tuple[Entry, ...] = (
                 records >> dp.t.then_count_distinct() >> dp.m.then_laplace(scale=1.0)
             )
         ),
-        samples=SLOW,
+        samples=FEWER,
         watched="a category seen once",
     ),
     Entry(
@@ -262,7 +262,7 @@ ENTRIES: tuple[Entry, ...] = (
                 >> dp.m.then_laplace_threshold(scale=1.0, threshold=3)
             )
         ),
-        samples=SLOW,
+        samples=FEWER,
         watched="a category seen once",
     ),
     Entry(
@@ -282,7 +282,7 @@ ENTRIES: tuple[Entry, ...] = (
         make=lambda: asked_of_a_context(
             lambda query: query.impute_constant(0.0).clamp((0.0, 1.0)).sum().laplace()
         ),
-        samples=SLOW,
+        samples=FEWER,
         watched="NaN, infinities, an empty dataset",
     ),
     Entry(
@@ -296,7 +296,7 @@ ENTRIES: tuple[Entry, ...] = (
                 .laplace()
             )
         ),
-        samples=SLOW,
+        samples=FEWER,
         watched="NaN, infinities, an empty dataset",
     ),
     Entry(function="make_composition", make=several, samples=FEWER, watched="an empty dataset"),
@@ -310,7 +310,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         function="then_variance, far from zero",
         make=variance_far_from_zero,
-        samples=SLOW,
+        samples=FEWER,
         watched="numbers near 2^50",
     ),
 )

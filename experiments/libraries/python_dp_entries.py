@@ -20,6 +20,7 @@ from dpaudit.domains import Domain
 FAST = 200_000
 SLOWER = 100_000
 SLOW = 30_000  # draws of a percentile, a thousand in a second
+SLOWEST = 20_000
 UNIT = dpaudit.floats(-1, 2)
 ODD = UNIT.with_odd_values()
 WHOLE = dpaudit.integers(-1, 2)
@@ -128,7 +129,7 @@ def whole(name: str, upper: int, **given: Any) -> Entry:
     return Entry(
         function=f"{name}, int, from 0 to {upper}",
         make=lambda: algorithm(name, dpaudit.integers(-1, upper + 1), dtype="int", **given),
-        samples=SLOWER if name.startswith("Bounded") else SLOW,
+        samples=SLOWER if name.startswith("Bounded") else SLOWEST,
         watched="values out of the bounds, an empty dataset",
     )
 
@@ -202,77 +203,77 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     *plain_and_odd("Max", SLOW),
     *plain_and_odd("Min", SLOW),
-    *plain_and_odd("Median", SLOW),
-    *plain_and_odd("Percentile", SLOW, percentile=0.9),
+    *plain_and_odd("Median", SLOWEST),
+    *plain_and_odd("Percentile", SLOWEST, percentile=0.9),
     Entry(
         function="BoundedSum, bounds inferred",
         make=lambda: inferred("BoundedSum"),
-        samples=SLOW,
+        samples=SLOWEST,
         watched="one extreme value, too few records",
     ),
     Entry(
         function="BoundedMean, bounds inferred",
         make=lambda: inferred("BoundedMean"),
-        samples=SLOW,
+        samples=SLOWEST,
         watched="one extreme value, too few records",
     ),
     Entry(
         function="QuantileTree",
         make=lambda: quantiles(UNIT, "laplace", 0.0),
-        samples=SLOW,
+        samples=SLOWEST,
         watched="values out of the bounds, an empty dataset",
     ),
     Entry(
         function="QuantileTree, any float",
         make=lambda: quantiles(ODD, "laplace", 0.0),
-        samples=SLOW,
+        samples=SLOWEST,
         watched="NaN, infinities, the largest floats, an empty dataset",
     ),
     Entry(
         function="QuantileTree, gaussian",
         make=lambda: quantiles(UNIT, "gaussian", 0.01),
-        samples=SLOW,
+        samples=SLOWEST,
         watched="values out of the bounds, an empty dataset",
     ),
     Entry(
         function="truncated_geometric",
         make=lambda: selection("truncated_geometric"),
-        samples=FAST,
+        samples=SLOWER,
         watched="no user, one user",
     ),
     Entry(
         function="truncated_geometric, three partitions",
         make=lambda: selection("truncated_geometric", 3),
-        samples=FAST,
+        samples=SLOWER,
         watched="no user, one user",
     ),
     Entry(
         function="laplace selection, three partitions",
         make=lambda: selection("laplace", 3),
-        samples=FAST,
+        samples=SLOWER,
         watched="no user, one user",
     ),
     Entry(
         function="gaussian selection, three partitions",
         make=lambda: selection("gaussian", 3),
-        samples=FAST,
+        samples=SLOWER,
         watched="no user, one user",
     ),
     Entry(
         function="laplace selection, pre_threshold=5",
         make=lambda: selection("laplace", 1, 5),
-        samples=FAST,
+        samples=SLOWER,
         watched="no user, one user, as many as the threshold",
     ),
     Entry(
         function="LaplaceMechanism, an int",
         make=lambda: between(noise("LaplaceMechanism", int), ([0], [1]), ([-1], [0])),
-        samples=FAST,
+        samples=SLOWER,
     ),
     Entry(
         function="GaussianMechanism, an int",
         make=lambda: between(noise("GaussianMechanism", int, delta=0.01), ([0], [1]), ([-1], [0])),
-        samples=FAST,
+        samples=SLOWER,
     ),
     whole("BoundedMean", 4),
     whole("BoundedMean", 3),
