@@ -19,7 +19,7 @@ import dpaudit
 from dpaudit import Subject
 from dpaudit.domains import Domain
 
-SLOW = 30_000  # draws: a call takes half a millisecond
+SLOW = 20_000  # draws: a call takes half a millisecond
 SLOWER = 10_000
 LARGEST = 2**63 - 1
 UNIT = dpaudit.floats(-1, 2)  # clamped to [0, 1]
@@ -135,6 +135,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         function="AddGeometricNoise",
         make=lambda: dpaudit.from_tumult(core("AddGeometricNoise", 1)),
+        samples=100_000,
     ),
     Entry(
         function="AddGeometricNoise, largest ints",
