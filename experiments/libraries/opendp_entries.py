@@ -32,6 +32,7 @@ from opendp_measurements import (
     quantile,
     resized_mean,
     scored,
+    seen_once,
     several,
     sized_statistic,
     variance_far_from_zero,
@@ -312,5 +313,17 @@ ENTRIES: tuple[Entry, ...] = (
         make=variance_far_from_zero,
         samples=FEWER,
         watched="numbers near 2^50",
+    ),
+    Entry(
+        function="then_laplace_threshold, seen once",
+        make=seen_once,
+        samples=FEWER,
+        watched="a category seen once",
+    ),
+    Entry(
+        function="make_gaussian_threshold, seen once",
+        make=lambda: between(gaussian_threshold(), ({}, {"a": 1})),
+        samples=SLOW,
+        watched="a category seen once",
     ),
 )

@@ -184,6 +184,16 @@ def empty_or_null() -> Subject:
     return dpaudit.from_opendp(count)
 
 
+def seen_once() -> Subject:
+    """A word that one record has, or none; only a noisy count of it may tell."""
+    subject = counted(
+        lambda dp, records: (
+            records >> dp.t.then_count_by() >> dp.m.then_laplace_threshold(scale=1.0, threshold=3)
+        )
+    )
+    return between(subject, (["a"], []), (["a", "b"], ["b"]))
+
+
 def gaussian_threshold() -> Subject:
     """Counts of words that are not known beforehand, of which one is one more."""
     dp = opendp()
