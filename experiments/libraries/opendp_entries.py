@@ -317,12 +317,12 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         function="then_laplace_threshold, seen once",
         make=seen_once,
-        samples=FEWER,
+        samples=SLOW,
         watched="a category seen once",
     ),
     Entry(
         function="make_gaussian_threshold, seen once",
-        make=lambda: between(gaussian_threshold(), ({}, {"a": 1})),
+        make=lambda: between(gaussian_threshold(2), ({}, {"a": 1})),
         samples=SLOW,
         watched="a category seen once",
     ),

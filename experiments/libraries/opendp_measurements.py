@@ -188,18 +188,18 @@ def seen_once() -> Subject:
     """A word that one record has, or none; only a noisy count of it may tell."""
     subject = counted(
         lambda dp, records: (
-            records >> dp.t.then_count_by() >> dp.m.then_laplace_threshold(scale=1.0, threshold=3)
+            records >> dp.t.then_count_by() >> dp.m.then_laplace_threshold(scale=1.0, threshold=2)
         )
     )
     return between(subject, (["a"], []), (["a", "b"], ["b"]))
 
 
-def gaussian_threshold() -> Subject:
+def gaussian_threshold(threshold: int = 3) -> Subject:
     """Counts of words that are not known beforehand, of which one is one more."""
     dp = opendp()
     space = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T=int))
     metric = dp.l02inf_distance(dp.absolute_distance(T=int))
-    made = dp.m.make_gaussian_threshold(space, metric, scale=1.0, threshold=3)
+    made = dp.m.make_gaussian_threshold(space, metric, scale=1.0, threshold=threshold)
     rho, delta = made.map((1, 1, 1))
     loose = dpaudit.ZCDP(rho)
     return Subject(
