@@ -10,6 +10,7 @@ import importlib
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -22,10 +23,10 @@ EPSILON = 1.0
 DELTA = 0.1  # large enough for partitions of a few users to be seen
 SAMPLES = 8_000
 SHOPS = ["a", "b"]
-BOUNDS = {"max_partitions_contributed": 1, "max_contributions_per_partition": 2}
-VALUES = {"min_value": 0, "max_value": 10}
-SUMS = {"min_sum_per_partition": 0, "max_sum_per_partition": 10}
-VECTORS = {"vector_size": 2, "vector_max_norm": 1.0}
+BOUNDS: dict[str, Any] = {"max_partitions_contributed": 1, "max_contributions_per_partition": 2}
+VALUES: dict[str, Any] = {"min_value": 0, "max_value": 10}
+SUMS: dict[str, Any] = {"min_sum_per_partition": 0, "max_sum_per_partition": 10}
+VECTORS: dict[str, Any] = {"vector_size": 2, "vector_max_norm": 1.0}
 
 Build = Callable[[list[Any], Any], Any]
 
@@ -178,7 +179,7 @@ ENTRIES: tuple[Entry, ...] = (
         "a partition with one user",
     ),
     *(
-        _entry(f"select_partitions, {name}", lambda name=name: selection(name))
+        _entry(f"select_partitions, {name}", partial(selection, name))
         for name in ("TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLDING", "GAUSSIAN_THRESHOLDING")
     ),
     _entry(
