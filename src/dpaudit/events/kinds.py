@@ -155,7 +155,7 @@ class IsWord:
         """Say what the outputs of the set have in common."""
         name, word = _name(encoder, self.column), encoder.word(self.column, self.code)
         if self.code == MISSING:
-            return _missing(name)
+            return _missing(name, encoder.empty(self.column))
         if encoder.is_error(self.column, self.code):
             return word
         if name.startswith("type("):
@@ -238,7 +238,9 @@ def is_member(name: str) -> bool:
     return " in output" in name and not name.startswith(("output", "len(", "type("))
 
 
-def _missing(name: str) -> str:
+def _missing(name: str, empty: str | None) -> str:
+    if empty is not None:
+        return f"{name} is not {empty}"
     if name == "output":
         return "output is not a single value"
     return (

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpaudit.outputs.bits import FloatView
 from dpaudit.outputs.layout import OTHER, WORDS, Layout
-from dpaudit.outputs.leaves import RAISED, Key
+from dpaudit.outputs.leaves import EMPTY, RAISED, Key
 from dpaudit.outputs.sheet import encoded
 from dpaudit.outputs.table import MISSING, Table
 from dpaudit.returned import Outputs
@@ -98,6 +98,19 @@ class Encoder:
         """Tell whether a word stands for an error."""
         known = self._layout.columns[column].codes
         return any(kind == RAISED and one == code for (kind, _), one in known.items())
+
+    def empty(self, column: int) -> str | None:
+        """The empty container, such as "{}", if a column has held nothing else.
+
+        >>> encoder = Encoder()
+        >>> _ = encoder.encode([{}, {"a": 3}])
+        >>> encoder.empty(encoder.names.index("output"))
+        '{}'
+        """
+        known = self._layout.columns[column]
+        kinds = {kind for kind, _ in known.codes} - {"NoneType"}
+        only = kinds == {EMPTY} and len(known.words) == 1 and not known.kinds
+        return known.words[0] if only else None
 
     def value(self, column: int, number: float) -> str:
         """Write a number as this column's outputs are written: True, 3, 0.773."""

@@ -19,6 +19,7 @@ Values: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 Key: TypeAlias = tuple[str, str]  # type and text of a word
 
 RAISED = "raised"  # the type of the words for errors
+EMPTY = "container"  # and of those for containers with nothing inside
 MESSAGE = "error message"  # the column of what they say
 
 _FAMILIES = ("number", "word", "error", "complex", "object", "sequence", "mapping", "frame")

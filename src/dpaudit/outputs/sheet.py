@@ -11,6 +11,7 @@ from dpaudit.outputs.forms import listed
 from dpaudit.outputs.layout import Layout, Place
 from dpaudit.outputs.leaves import (
     CONTAINERS,
+    EMPTY,
     MESSAGE,
     RAISED,
     Key,
@@ -268,7 +269,7 @@ class _Sheet:
         """Write containers without places inside as words, for they have no other column."""
         none = np.flatnonzero(lengths == 0)
         if len(none) > 0:
-            self._words(place, _chosen(rows, none), [("container", word)] * len(none))
+            self._words(place, _chosen(rows, none), [(EMPTY, word)] * len(none))
 
     def _put(self, column: int, rows: _Rows, numbers: Floats, codes: Codes | None) -> None:
         if rows is None:
