@@ -42,8 +42,7 @@ class Promise:
         likelier = self._promised(ones, data, zeros, neighbour, caution)
         rarer = self._promised(zeros, neighbour, ones, data, caution)
         best = np.maximum(likelier, rarer)
-        height = np.abs(np.where(best > 0, best, best - HOPELESS))
-        cost = _WORDINESS * (np.asarray(comparisons) - 1) * np.maximum(height, 1.0)
+        cost = _WORDINESS * (np.asarray(comparisons) - 1) * np.maximum(np.abs(height(best)), 1.0)
         return best - cost, likelier >= rarer
 
     def _promised(
@@ -67,6 +66,16 @@ class Promise:
         variance = (p_hits + 1.0) / max(p_of, 1.0) ** 2
         variance = variance + claimed**2 * (q_hits + 1.0) / max(q_of, 1.0) ** 2
         return np.asarray((p - self.delta - claimed * q) / np.sqrt(variance))
+
+
+def height(score: _Floats | float) -> _Floats:
+    """What a score says: an epsilon, or by how many standard errors training broke the claim.
+
+    >>> height(np.array([1.5, HOPELESS + 3.0, 2 * HOPELESS - 4.0])).tolist()
+    [1.5, 3.0, -4.0]
+    """
+    scores = np.asarray(score, dtype=np.float64)
+    return np.where(scores > 0.0, scores, scores - HOPELESS * np.rint(scores / HOPELESS))
 
 
 def _caution(comparisons: npt.NDArray[np.int64] | int) -> _Floats:
