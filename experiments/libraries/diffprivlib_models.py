@@ -1,0 +1,3 @@
+from entry import Entry
+
+ENTRIES: tuple[Entry, ...] = ()
