@@ -9,11 +9,12 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpaudit.adapters.answers import one_way_answers, whole_answers
 from dpaudit.adapters.needed import needed
@@ -182,9 +183,23 @@ def _fitted(model: Any, data: Any, rng: np.random.Generator) -> Any:
     else:
         fresh.fit(np.asarray(data))
     learned = sorted(name for name in vars(fresh) if name.endswith("_") and name[0] != "_")
-    numbers = [np.ravel(getattr(fresh, name)) for name in learned if name not in _KNOWN]
-    kept = [part for part in numbers if part.dtype.kind in "fiu"]
+    kept = [part for name in learned if name not in _KNOWN for part in _numbers(fresh, name)]
     return np.concatenate([part.astype(np.float64) for part in kept])
+
+
+def _numbers(fitted: Any, name: str) -> Iterator[NDArray[Any]]:
+    """The numbers in an attribute; of a tree its splits and labels, of a forest those of each."""
+    value = getattr(fitted, name)
+    if name == "estimators_":
+        for tree in value:
+            yield from _numbers(tree, "tree_")
+    elif name == "tree_":
+        for part in ("feature", "threshold", "value"):
+            yield np.ravel(getattr(value, part))
+    else:
+        part = np.ravel(value)
+        if part.dtype.kind in "fiu":
+            yield part
 
 
 _KNOWN = ("n_features_in_", "n_samples_seen_", "n_iter_", "classes_", "labels_")  # said, or counts
