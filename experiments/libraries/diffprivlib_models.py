@@ -118,6 +118,19 @@ def one_more() -> Any:
     return pair(rows, [*rows, [0.5, 0.0]])
 
 
+def one_of_a_leaf() -> Any:
+    """A record more at either end of the range, beside one that says the same or not."""
+    ends = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    one = np.array([[0.0, 0.0]])
+    return dpaudit.pairs([(one, np.append(one, [end], axis=0)) for end in ends])
+
+
+def one_far() -> Any:
+    """Of four equal records one moves away, so that both clusters have records."""
+    rows = [[0.0]] * 3
+    return pair([*rows, [1.0]], [*rows, [0.0]])
+
+
 def one_missing() -> Any:
     """Of four records one is NaN."""
     rows = [[0.0], [0.5], [1.0]]
@@ -174,6 +187,7 @@ ENTRIES: tuple[Entry, ...] = (
         "GaussianNB, a label changes, bounds away from 0",
         labelled("GaussianNB", CLASSES, moved(11.0), bounds=(10, 11)),
         LABEL,
+        samples=10_000,
     ),
     entry(
         "GaussianNB, a class seen once",
@@ -187,7 +201,7 @@ ENTRIES: tuple[Entry, ...] = (
     entry(
         "LogisticRegression, data_norm=100, no intercept",
         taught("LogisticRegression", LINE, far_record(100.0), data_norm=100.0, fit_intercept=False),
-        samples=4_000,
+        samples=16_000,
     ),
     entry(
         "LogisticRegression, a class seen once",
@@ -204,11 +218,13 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     entry(
         "LinearRegression, bounds_X=(0, 1)",
-        regression(four(0, 1, width=2), 0, intercept=True),
+        regression(near_the_origin(), 0, intercept=True),
     ),
     entry(
         "KMeans, cluster_centers_",
-        untaught("KMeans", learned("cluster_centers_"), four(0, 1), **UNIT, n_clusters=2),
+        untaught("KMeans", learned("cluster_centers_"), one_far(), **UNIT, n_clusters=2),
+        "a cluster without records",
+        samples=8_000,
     ),
     entry(
         "KMeans, cluster_centers_ and inertia_",
@@ -232,13 +248,7 @@ ENTRIES: tuple[Entry, ...] = (
         labelled(
             "DecisionTreeClassifier",
             told,
-            dpaudit.add_or_remove_one(
-                dpaudit.vectors(1, 0, 1).map(
-                    lambda x: [*x, float(x[0] > 0.5)], inverse=lambda row: np.array(row[:1])
-                ),
-                min_records=1,
-                max_records=4,
-            ),
+            one_of_a_leaf(),
             **TREE,
         ),
     ),
