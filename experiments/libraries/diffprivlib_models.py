@@ -113,9 +113,15 @@ def last_of_its_class() -> Any:
 
 
 def one_more() -> Any:
-    """Two of three records say 0, and a fourth one comes last."""
-    rows = [[0.5, 1.0], [0.5, 0.0], [0.5, 1.0]]
-    return pair(rows, [*rows, [0.5, 0.0]])
+    """A fourth record comes last; all fall into the same leaf."""
+    rows = [[0.0, 1.0], [0.0, 0.0], [0.0, 1.0]]
+    return pair(rows, [*rows, [0.0, 0.0]])
+
+
+def one_relabelled() -> Any:
+    """Of two records of the first tree, one changes its label; all fall into the same leaf."""
+    rows = [[0.0, float(label)] for label in LABELS]
+    return pair(rows, [rows[0], [0.0, 1.0], *rows[2:]])
 
 
 def one_of_a_leaf() -> Any:
@@ -254,7 +260,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     entry(
         "RandomForestClassifier, a label changes",
-        labelled("RandomForestClassifier", told, moved(0.5), **TREE, n_estimators=2),
+        labelled("RandomForestClassifier", told, one_relabelled(), **TREE, n_estimators=2),
         LABEL,
     ),
     entry(

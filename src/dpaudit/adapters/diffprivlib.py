@@ -197,9 +197,9 @@ def _numbers(fitted: Any, name: str) -> Iterator[NDArray[Any]]:
         for part in ("feature", "threshold", "value"):
             yield np.ravel(getattr(value, part))
     else:
-        part = np.ravel(value)
-        if part.dtype.kind in "fiu":
-            yield part
+        numbers = np.ravel(value)
+        if numbers.dtype.kind in "fiu":
+            yield numbers
 
 
 _KNOWN = ("n_features_in_", "n_samples_seen_", "n_iter_", "classes_", "labels_")  # said, or counts
