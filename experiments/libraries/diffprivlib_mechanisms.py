@@ -20,7 +20,6 @@ import dpaudit
 from dpaudit import PureDP, Subject
 
 Matrix = npt.NDArray[np.float64]
-Pairs = list[tuple[Any, Any]]
 
 OUT_OF_RANGE = "values below the lower and above the upper bound"
 ABOVE_FLOATS = "whole numbers that a float cannot hold"
