@@ -35,6 +35,7 @@ tools = import_module("diffprivlib.tools")
         mechanisms.Binary(epsilon=1, value0="no", value1="yes"),
         mechanisms.Exponential(epsilon=1, sensitivity=1, utility=[1, 0, 0]),
         mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1, utility=[1, 0, 0], monotonic=True),
+        mechanisms.ExponentialHierarchical(epsilon=1, hierarchy=[["a"], ["b", "c"]]),
     ],
     ids=lambda mechanism: type(mechanism).__name__,
 )
@@ -106,6 +107,37 @@ def test_a_model_is_what_it_has_learned() -> None:
         [{"x": np.array([0.5]), "y": 0.5}] * 4, 3, np.random.default_rng(1)
     )
     assert len(drawn) == 3
+
+
+def test_whole_values_lie_within_bounds_that_may_be_halves_or_infinite() -> None:
+    folded = mechanisms.GeometricFolded(epsilon=1, lower=0.5, upper=10.5)
+    open_ended = mechanisms.GeometricTruncated(epsilon=1, lower=1, upper=float("inf"))
+    for mechanism in (folded, open_ended):
+        listed = list(dpaudit.from_diffprivlib(mechanism).neighbours.edge_pairs())
+        assert listed
+        assert all(side.min() >= 1 for pair in listed for side in (pair.data, pair.neighbour))
+
+
+def test_a_tool_may_be_wrapped() -> None:
+    def half(data: Any, **settings: Any) -> Any:
+        return tools.mean(data[::2], **settings)
+
+    subject = dpaudit.from_diffprivlib(half, epsilon=2.0, bounds=(0, 1))
+    assert subject.claim == dpaudit.PureDP(2.0)
+
+
+@pytest.mark.parametrize("kind", ["DecisionTreeClassifier", "RandomForestClassifier"])
+def test_a_tree_is_its_splits_and_labels(kind: str) -> None:
+    model = getattr(models, kind)(epsilon=99, bounds=(0, 1), classes=[0, 1], max_depth=1)
+    if kind == "RandomForestClassifier":
+        model.set_params(n_estimators=1)
+    taught = dpaudit.records(x=dpaudit.vectors(1, 0, 1), y=dpaudit.integers(0, 1))
+    release = as_mechanism(dpaudit.from_diffprivlib(model, records=taught).mechanism)
+    zeros, ones = (
+        np.array(release.draw([{"x": np.zeros(1), "y": y}] * 4, 5, np.random.default_rng(1)))
+        for y in (0, 1)
+    )
+    assert np.any(np.all(zeros == 1, axis=0) & np.all(ones == 0, axis=0))  # the leaf says 0, or 1
 
 
 def test_what_cannot_be_made_a_subject_is_said() -> None:

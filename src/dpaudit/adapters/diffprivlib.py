@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpaudit.adapters.answers import one_way_answers, whole_answers
 from dpaudit.adapters.needed import needed
@@ -25,6 +27,7 @@ from dpaudit.returned import short
 
 _WHOLE = ("Geometric", "GeometricFolded", "GeometricTruncated", "GaussianDiscrete")
 _SCORED = ("Exponential", "PermuteAndFlip")
+_LABELLED = ("ExponentialCategorical", "ExponentialHierarchical")  # any two labels are neighbours
 _ADDING = ("histogram", "histogramdd", "histogram2d")  # one record more or less moves one bin by 1
 
 
@@ -76,22 +79,32 @@ def neighbours_of(name: str, thing: Any) -> Relation:
         return one_way_answers(*scores) if thing.monotonic else query_answers(*scores)
     if name == "Binary":
         return replace_one(categories(thing.value0, thing.value1), max_records=1)
+    if name in _LABELLED:
+        return replace_one(categories(*thing._domain_values), max_records=1)
     if not hasattr(thing, "sensitivity") or name == "Bingham":
         raise InvalidMechanism(
             f"from_diffprivlib knows no neighbours for {name}. Write the mechanism as a function: "
             "f(data, size, rng), and say which data are neighbours."
         )
-    low, high = getattr(thing, "lower", None), getattr(thing, "upper", None)
-    if name in _WHOLE:
-        return whole_answers(1, int(thing.sensitivity), norm=np.inf, low=low, high=high)
+    low, high = _bound(thing, "lower"), _bound(thing, "upper")
+    if name in _WHOLE:  # the bounds of a folded geometric may be half integers
+        least = None if low is None else math.ceil(low)
+        most = None if high is None else math.floor(high)
+        return whole_answers(1, int(thing.sensitivity), norm=np.inf, low=least, high=most)
     return query_answers(1, float(thing.sensitivity), low=low, high=high)
+
+
+def _bound(thing: Any, name: str) -> float | None:
+    """The bound of this name; None if there is none, or an infinite one."""
+    bound = getattr(thing, name, None)
+    return None if bound is None or math.isinf(bound) else bound
 
 
 def _of_tool(
     tool: Callable[..., Any], records: Domain | None, max_records: int, settings: dict[str, Any]
 ) -> Subject:
     name = getattr(tool, "__name__", "tool")
-    epsilon = settings.get("epsilon", inspect.signature(tool).parameters["epsilon"].default)
+    epsilon = settings["epsilon"] if "epsilon" in settings else _default(tool, "epsilon")
     bounds = settings.get("bounds", settings.get("range"))
     if records is None and bounds is None:
         raise InvalidMechanism(
@@ -105,6 +118,10 @@ def _of_tool(
         claim=PureDP(epsilon),
         neighbours=adding if name in _ADDING else replace_one(domain, max_records=max_records),
     )
+
+
+def _default(tool: Callable[..., Any], name: str) -> Any:
+    return inspect.signature(tool).parameters[name].default
 
 
 def _of_model(model: Any, records: Domain | None, size: int) -> Subject:
@@ -166,16 +183,30 @@ def _fitted(model: Any, data: Any, rng: np.random.Generator) -> Any:
     else:
         fresh.fit(np.asarray(data))
     learned = sorted(name for name in vars(fresh) if name.endswith("_") and name[0] != "_")
-    numbers = [np.ravel(getattr(fresh, name)) for name in learned if name not in _KNOWN]
-    kept = [part for part in numbers if part.dtype.kind in "fiu"]
+    kept = [part for name in learned if name not in _KNOWN for part in _numbers(fresh, name)]
     return np.concatenate([part.astype(np.float64) for part in kept])
+
+
+def _numbers(fitted: Any, name: str) -> Iterator[NDArray[Any]]:
+    """The numbers in an attribute; of a tree its splits and labels, of a forest those of each."""
+    value = getattr(fitted, name)
+    if name == "estimators_":
+        for tree in value:
+            yield from _numbers(tree, "tree_")
+    elif name == "tree_":
+        for part in ("feature", "threshold", "value"):
+            yield np.ravel(getattr(value, part))
+    else:
+        numbers = np.ravel(value)
+        if numbers.dtype.kind in "fiu":
+            yield numbers
 
 
 _KNOWN = ("n_features_in_", "n_samples_seen_", "n_iter_", "classes_", "labels_")  # said, or counts
 
 
 def _state(rng: np.random.Generator) -> np.random.RandomState:
-    return np.random.RandomState(int(rng.integers(2**32)))
+    return np.random.RandomState(rng.bit_generator)
 
 
 def _unlimited() -> Any:
