@@ -13,6 +13,7 @@ from dpaudit.mechanism import InvalidMechanism
 pytest.importorskip("multi_freq_ldpy", reason="multi-freq-ldpy is not installed")
 grr = import_module("multi_freq_ldpy.pure_frequency_oracles.GRR")
 ue = import_module("multi_freq_ldpy.pure_frequency_oracles.UE")
+lh = import_module("multi_freq_ldpy.pure_frequency_oracles.LH")
 
 CLIENTS = [pytest.param(grr.GRR_Client, id="GRR"), pytest.param(ue.UE_Client, id="UE")]
 
@@ -27,6 +28,12 @@ def test_a_client_keeps_its_claim(client: Any) -> None:
 def test_a_smaller_claim_is_refuted(client: Any) -> None:
     subject = dpaudit.from_multi_freq_ldpy(client, k=3, epsilon=4.0)
     assert dpaudit.audit(subject, dpaudit.PureDP(0.05), samples=10_000, rng=1).refuted
+
+
+def test_a_client_that_hashes_its_value_reports() -> None:
+    """Its hash is given texts, which not every release of xxhash takes."""
+    subject = dpaudit.from_multi_freq_ldpy(lh.LH_Client, k=3, epsilon=1.0)
+    assert not dpaudit.audit(subject, samples=500, rng=1).refuted
 
 
 def test_a_client_is_a_function() -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("pure_ldp", reason="pure-ldp is not installed")
 direct = import_module("pure_ldp.frequency_oracles.direct_encoding")
 unary = import_module("pure_ldp.frequency_oracles.unary_encoding")
 histogram = import_module("pure_ldp.frequency_oracles.histogram_encoding")
+hashing = import_module("pure_ldp.frequency_oracles.local_hashing")
 
 
 def clients(epsilon: float) -> list[Any]:
@@ -33,6 +34,12 @@ def test_a_client_keeps_its_claim(which: int) -> None:
 def test_a_smaller_claim_is_refuted(which: int) -> None:
     client = clients(4.0)[which]
     assert dpaudit.audit(client, dpaudit.PureDP(0.05), samples=10_000, rng=1).refuted
+
+
+def test_a_client_that_hashes_its_item_reports() -> None:
+    """Its hash is given texts, which not every release of xxhash takes."""
+    client = hashing.FastLHClient(2.0, 3, k=2)
+    assert not dpaudit.audit(client, samples=500, rng=1).refuted
 
 
 def test_items_have_to_be_known() -> None:
