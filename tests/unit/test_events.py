@@ -22,7 +22,7 @@ from dpaudit.events import (
 )
 from dpaudit.events.columns import ColumnEvents
 from dpaudit.events.kinds import comparisons
-from dpaudit.events.promise import HOPELESS, Promise, upper_bound
+from dpaudit.events.promise import Promise, upper_bound
 from dpaudit.events.rounding import rounded
 from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder, Table
 from dpaudit.stats.binomial import proportion_lower, proportion_upper
@@ -358,13 +358,3 @@ def test_what_is_not_empty_is_said_to_be_so() -> None:
     mixed.encode([{}, 2.0, {"a": 3}])
     event = IsWord(mixed.names.index("output"), MISSING)
     assert event.words(mixed) == "output is not a single value"
-
-
-def test_an_event_that_promises_nothing_is_not_rounded_away() -> None:
-    def score(event: Event) -> float:  # three standard errors at its place, and fewer elsewhere
-        assert isinstance(event, Above)
-        return HOPELESS + 3.0 - abs(event.threshold - 0.7731)
-
-    found = rounded(Above(0, 0.7731), score)
-    assert isinstance(found, Above)
-    assert found.threshold == pytest.approx(0.7731, abs=0.03)

@@ -42,7 +42,8 @@ class Promise:
         likelier = self._promised(ones, data, zeros, neighbour, caution)
         rarer = self._promised(zeros, neighbour, ones, data, caution)
         best = np.maximum(likelier, rarer)
-        cost = _WORDINESS * (np.asarray(comparisons) - 1) * np.maximum(np.abs(height(best)), 1.0)
+        height = np.abs(np.where(best > 0, best, best - HOPELESS))
+        cost = _WORDINESS * (np.asarray(comparisons) - 1) * np.maximum(height, 1.0)
         return best - cost, likelier >= rarer
 
     def _promised(
@@ -66,16 +67,6 @@ class Promise:
         variance = (p_hits + 1.0) / max(p_of, 1.0) ** 2
         variance = variance + claimed**2 * (q_hits + 1.0) / max(q_of, 1.0) ** 2
         return np.asarray((p - self.delta - claimed * q) / np.sqrt(variance))
-
-
-def height(score: _Floats | float) -> _Floats:
-    """What a score says: an epsilon, or by how many standard errors training broke the claim.
-
-    >>> height(np.array([1.5, HOPELESS + 3.0, 2 * HOPELESS - 4.0])).tolist()
-    [1.5, 3.0, -4.0]
-    """
-    scores = np.asarray(score, dtype=np.float64)
-    return np.where(scores > 0.0, scores, scores - HOPELESS * np.rint(scores / HOPELESS))
 
 
 def _caution(comparisons: npt.NDArray[np.int64] | int) -> _Floats:

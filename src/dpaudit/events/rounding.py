@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 from dpaudit.events.kinds import Above, Below, Between, Both, Event, Outside
-from dpaudit.events.promise import height
 
 _Kind = TypeVar("_Kind", bound=Event)
 
@@ -41,7 +40,7 @@ def _shorter(
     if exact == 0 or not 1e-290 < abs(exact) < 1e290:
         return make(exact)
     before = score(make(exact))
-    enough = min(enough, before - _LOSS * max(abs(height(before)), 1.0))
+    enough = min(enough, before - _LOSS * max(abs(before), 1.0))
     leading = math.floor(math.log10(abs(exact)))
     for exponent in range(leading + 1, leading - 15, -1):
         scaled = exact / 10.0**exponent
