@@ -25,6 +25,7 @@ from dpaudit.events.kinds import comparisons
 from dpaudit.events.promise import Promise, upper_bound
 from dpaudit.events.rounding import rounded
 from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder, Table
+from dpaudit.returned import Raised
 from dpaudit.stats.binomial import proportion_lower, proportion_upper
 
 Outputs = npt.NDArray[Any] | list[Any]
@@ -354,6 +355,9 @@ def test_what_is_not_empty_is_said_to_be_so() -> None:
     event = IsWord(encoder.names.index("output"), MISSING)
     assert event.words(encoder) == "output is not {}"
     assert event.holds(table).tolist() == [False, True, True]
+    errors = Encoder()
+    errors.encode([Raised.of(ValueError("no")), [1.0, 2.0]])
+    assert IsWord(errors.names.index("output"), MISSING).words(errors) == "does not raise"
     mixed = Encoder()
     mixed.encode([{}, 2.0, {"a": 3}])
     event = IsWord(mixed.names.index("output"), MISSING)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.outputs import MINUS_INF, MISSING, PLUS_INF, Encoder, Table
+from dpaudit.outputs.leaves import EMPTY, RAISED
 
 _Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -155,7 +156,7 @@ class IsWord:
         """Say what the outputs of the set have in common."""
         name, word = _name(encoder, self.column), encoder.word(self.column, self.code)
         if self.code == MISSING:
-            return _missing(name, encoder.empty(self.column))
+            return _missing(encoder, self.column)
         if encoder.is_error(self.column, self.code):
             return word
         if name.startswith("type("):
@@ -238,9 +239,13 @@ def is_member(name: str) -> bool:
     return " in output" in name and not name.startswith(("output", "len(", "type("))
 
 
-def _missing(name: str, empty: str | None) -> str:
-    if empty is not None:
-        return f"{name} is not {empty}"
+def _missing(encoder: Encoder, column: int) -> str:
+    """Nothing stands in this column: what stood there in other outputs says what that means."""
+    name = _name(encoder, column)
+    if encoder.words_of(column, RAISED):
+        return "does not raise"
+    if empty := encoder.words_of(column, EMPTY):
+        return f"{name} is not {' or '.join(empty)}"
     if name == "output":
         return "output is not a single value"
     return (

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpaudit.outputs.bits import FloatView
 from dpaudit.outputs.layout import OTHER, WORDS, Layout
-from dpaudit.outputs.leaves import EMPTY, RAISED, Key
+from dpaudit.outputs.leaves import RAISED, Key
 from dpaudit.outputs.sheet import encoded
 from dpaudit.outputs.table import MISSING, Table
 from dpaudit.returned import Outputs
@@ -99,18 +99,17 @@ class Encoder:
         known = self._layout.columns[column].codes
         return any(kind == RAISED and one == code for (kind, _), one in known.items())
 
-    def empty(self, column: int) -> str | None:
-        """The empty container, such as "{}", if a column has held nothing else.
+    def words_of(self, column: int, kind: str) -> tuple[str, ...]:
+        """The words of a column, if all are of this kind and there were no numbers; else none.
 
         >>> encoder = Encoder()
         >>> _ = encoder.encode([{}, {"a": 3}])
-        >>> encoder.empty(encoder.names.index("output"))
-        '{}'
+        >>> encoder.words_of(encoder.names.index("output"), "container")
+        ('{}',)
         """
         known = self._layout.columns[column]
         kinds = {kind for kind, _ in known.codes} - {"NoneType"}
-        only = kinds == {EMPTY} and len(known.words) == 1 and not known.kinds
-        return known.words[0] if only else None
+        return tuple(known.words) if kinds == {kind} and not known.kinds else ()
 
     def value(self, column: int, number: float) -> str:
         """Write a number as this column's outputs are written: True, 3, 0.773."""
