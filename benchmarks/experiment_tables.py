@@ -220,6 +220,16 @@ def libraries(lines: list[Line]) -> list[list[str]]:
     return [[*heads, "event", "draws"], *rows]
 
 
+def libraries_in_short(lines: list[Line]) -> list[list[str]]:
+    """One line for each library: how many mechanisms, and how many claims were refuted."""
+    rows = []
+    for library in dict.fromkeys(line["library"] for line in lines):
+        own = [line for line in lines if line["library"] == library]
+        refuted = [line for line in own if line["verdict"] == "refuted"]
+        rows.append([library, own[0]["version"], f"{len(own)}", f"{len(refuted)}"])
+    return [["library", "version", "lines", "refuted"], *rows]
+
+
 def _bound(line: Line) -> str:
     if not line["certified"]:
         return "-"

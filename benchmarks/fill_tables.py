@@ -17,6 +17,7 @@ from experiment_tables import (
     false_positives,
     floats,
     libraries,
+    libraries_in_short,
     peers,
     running_time,
     sample_size,
@@ -151,6 +152,7 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "peers": peers,
     "floats": floats,
     "libraries": libraries,
+    "libraries_in_short": libraries_in_short,
 }
 
 
@@ -159,7 +161,7 @@ def filled(text: str, results: Path) -> str:
 
     def table(found: re.Match[str]) -> str:
         name = found["name"]
-        rows = TABLES[name](_lines(name, results))
+        rows = TABLES[name](_lines(name.removesuffix("_in_short"), results))
         head, *body = ("| " + " | ".join(map(_cell, row)) + " |" for row in rows)
         rule = "|" + "---|" * len(rows[0])
         return "\n".join([f"<!-- table: {name} -->", head, rule, *body, "<!-- end -->"])
