@@ -153,6 +153,8 @@ def test_the_page_counts_its_lines() -> None:
     refuted = sum(line["verdict"] == "refuted" for line in lines)
     said = f"{len(lines)} lines, {len(lines) - refuted} not refuted and {refuted} refuted"
     assert said in " ".join(PAGE.read_text(encoding="utf-8").split())
+    in_short = f"{len(lines)} lines of nine libraries, {refuted} refuted"
+    assert in_short in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 def test_nothing_is_saved_that_no_line_speaks_of() -> None:
