@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+import dpaudit
 from dpaudit.choices import Unsuitable
 from dpaudit.domains import Domain, categories, floats, integers, records, tables
 from dpaudit.neighbours import (
@@ -526,3 +527,19 @@ def test_users_need_a_domain(given: Any) -> None:
     for make in (add_or_remove_user, replace_user):
         with pytest.raises(TypeError, match="needs a domain such as records"):
             make(cast(Any, given))
+
+
+def test_every_edge_is_the_row_of_a_user_odd_values_among_them() -> None:
+    spent = dpaudit.floats(0, 10).with_odd_values()
+    rows = dpaudit.records(
+        user=dpaudit.integers(1, 9), shop=dpaudit.categories("a", "b"), spent=spent
+    )
+
+    def not_a_number(data: list[dict[str, float]], size: int, rng: np.random.Generator) -> object:
+        total = np.clip([row["spent"] for row in data], 0.0, 10.0).sum()  # NaN is left as it is
+        return total + rng.laplace(scale=1_000.0, size=size)
+
+    people = dpaudit.add_or_remove_user(rows, user="user", max_users=3)
+    audit = dpaudit.audit(not_a_number, dpaudit.PureDP(1.0), people, samples=6_000, rng=1)
+    assert audit.counterexample is not None
+    assert audit.counterexample.event in ("output = NaN", "output is a finite number")

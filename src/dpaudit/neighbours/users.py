@@ -13,6 +13,7 @@ import numpy as np
 
 from dpaudit.choices import Chooser, Unsuitable
 from dpaudit.domains import Domain, Records, explorable
+from dpaudit.domains.guests import refinable
 from dpaudit.neighbours.choosing import chosen_slots, chosen_whole
 from dpaudit.neighbours.drawing import edge_sizes, random_records, random_size, told_apart
 from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
@@ -95,7 +96,10 @@ class UserRelation(ABC):
         return finder_named(self.finder, self, rng)
 
     def _edges(self) -> Iterator[list[Slot]]:
-        """One row of the user or as many as may be, alone or beside others, all at an edge."""
+        """One row of the user or as many as may be, alone or beside others, all at an edge.
+
+        Odd values, if there are any, are one row of the user each.
+        """
         users, (fewest, most), (least, top) = self._users(), self._others(), self.rows_after
         rows = told_apart(self.domain, [self._row(edge, users[0]) for edge in self.domain.edges()])
         counts = sorted({(1, least), (self.max_rows, least), (self.max_rows, top)})
@@ -107,6 +111,9 @@ class UserRelation(ABC):
                     opposite = rows[0] if row is rows[-1] else rows[-1]
                     for old, new in counts:
                         yield [*kept, *removed_and_added([row] * old, [opposite] * new)]
+        beside_odd = [shared(self._row(rows[-1], owner)) for owner in users[1 : fewest + 1]]
+        for odd in refinable(self.domain).odd_values():
+            yield [*beside_odd, *removed_and_added([self._row(odd, users[0])], rows[:least])]
 
     def _random(self, rng: np.random.Generator) -> list[Slot]:
         fewest, most = self._others()
