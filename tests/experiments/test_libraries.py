@@ -127,6 +127,7 @@ def test_no_accusation_without_a_counterexample_and_an_explanation(line: dict[st
     assert audit.alpha == 1e-6
     assert audit.counterexample is not None
     assert audit.counterexample.rule is not None
+    assert audit.counterexample.breaks(audit.claim)
     assert is_whole(audit.counterexample.pair.data)
     assert is_whole(audit.counterexample.pair.neighbour)
     headings = re.findall(r"^### (.*?), (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
