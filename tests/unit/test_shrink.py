@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Any
 
@@ -15,6 +16,7 @@ from dpaudit.auditing.plainer import cost, plainer
 from dpaudit.evidence import audit_from_json
 from dpaudit.mechanisms import ClippedSum
 from dpaudit.neighbours import ABSENT, InvalidRelation, Pair, Slot, Structured
+from dpaudit.neighbours.records import ReplaceOne
 
 Floats = npt.NDArray[np.float64]
 SUMS = dpaudit.replace_one(dpaudit.floats(-1, 1), max_records=10)
@@ -172,13 +174,12 @@ def test_given_pairs_are_not_shrunk() -> None:
     assert audit.simplest is None
 
 
-class TenFirst:
+class TenFirst(ReplaceOne):
     """The relation of the sums, whose finder proposes an ugly pair and nothing else."""
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(SUMS, name)
+    __slots__ = ()
 
-    def search(self, rng: np.random.Generator) -> TenFirst:
+    def search(self, rng: np.random.Generator) -> Any:
         return self
 
     def ask(self) -> Pair:
@@ -190,7 +191,9 @@ class TenFirst:
 
 @pytest.mark.parametrize("tester", [None, dpaudit.HockeyStickTester()], ids=["bets", "trials"])
 def test_an_ugly_pair_is_shown_with_the_simplest_one(tester: Any) -> None:
-    audit = dpaudit.audit(ClippedSum(), PureDP(1.0), TenFirst(), tester=tester, rng=1)
+    own = {field.name: getattr(SUMS, field.name) for field in dataclasses.fields(ReplaceOne)}
+    ten_first = TenFirst(**own)
+    audit = dpaudit.audit(ClippedSum(), PureDP(1.0), ten_first, tester=tester, rng=1)
     assert audit.tester == ("BettingTester" if tester is None else "HockeyStickTester")
     assert audit.counterexample is not None
     assert audit.counterexample.pair == ten_records(2)
