@@ -207,17 +207,17 @@ def libraries(lines: list[Line]) -> list[list[str]]:
         [
             f"{line['library']} {line['version']}",
             line["function"],
-            line["claim"] + (f"; {line['watched']}" if line["watched"] else ""),
             f"**{line['verdict']}**" if line["verdict"] == "refuted" else line["verdict"],
             _bound(line),
+            f"{int(line['draws']):,}",
+            line["claim"] + (f"; {line['watched']}" if line["watched"] else ""),
             f"{_code(line['data'])} / {_code(line['neighbour'])}" if line["data"] else "-",
             _code(line["event"]) if line["event"] else "-",
-            f"{int(line['draws']):,}",
         ]
         for line in lines
     ]
-    heads = ["library", "function", "claim; values of note", "verdict", "certified", "pair"]
-    return [[*heads, "event", "draws"], *rows]
+    heads = ["library", "function", "verdict", "certified", "draws", "claim; values of note"]
+    return [[*heads, "pair", "event"], *rows]
 
 
 def libraries_in_short(lines: list[Line]) -> list[list[str]]:
