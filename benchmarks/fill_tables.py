@@ -154,6 +154,7 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "libraries": libraries,
     "libraries_in_short": libraries_in_short,
 }
+SOURCES = {"libraries_in_short": "libraries"}  # of tables that have not the name of their CSV
 
 
 def filled(text: str, results: Path) -> str:
@@ -161,7 +162,7 @@ def filled(text: str, results: Path) -> str:
 
     def table(found: re.Match[str]) -> str:
         name = found["name"]
-        rows = TABLES[name](_lines(name.removesuffix("_in_short"), results))
+        rows = TABLES[name](_lines(SOURCES.get(name, name), results))
         head, *body = ("| " + " | ".join(map(_cell, row)) + " |" for row in rows)
         rule = "|" + "---|" * len(rows[0])
         return "\n".join([f"<!-- table: {name} -->", head, rule, *body, "<!-- end -->"])
@@ -175,16 +176,18 @@ def _cell(text: str) -> str:
 
 
 def _lines(name: str, results: Path) -> list[Line]:
-    """The lines of the CSV of this name, or of all in the folder of this name."""
-    lines: list[Line] = []
+    """The lines of the CSV of this name, or of all whole ones in the folder of this name."""
     for folder in (results, EXPERIMENTS):
-        for path in [folder / f"{name}.csv", *sorted((folder / name).glob("*.csv"))]:
-            if path.exists() and not path.name.endswith(".partial.csv"):
-                with path.open(newline="", encoding="utf-8") as file:
-                    lines += csv.DictReader(file)
-        if lines:
-            break
-    return lines
+        paths = [*folder.glob(f"{name}.csv"), *sorted(folder.glob(f"{name}/*.csv"))]
+        whole = [path for path in paths if not path.name.endswith(".partial.csv")]
+        if whole:
+            return [line for path in whole for line in _read(path)]
+    raise FileNotFoundError(f"there is no {name}.csv, nor a folder {name}, in {EXPERIMENTS}.")
+
+
+def _read(path: Path) -> list[Line]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def main() -> None:

@@ -237,7 +237,9 @@ def _saved_lines(library: str) -> list[dict[str, str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Audit a library, or replay what was found in it."""
-    parser = argparse.ArgumentParser(description=__doc__, add_help=False)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("library", choices=LIBRARIES)
     parser.add_argument("--replay", action="store_true", help="count what was refuted again")
     options, rest = parser.parse_known_args(arguments)

@@ -30,15 +30,15 @@ def most_likely(
     readers = [recipe.taught(seen) for recipe in recipes]
     pieces = list(fresh)
     labels = np.concatenate([piece.labels for piece in pieces])
-    judged = [_likelihoods(_scores(reader, pieces), labels) for reader in readers]
-    best = _simplest(recipes, judged)
+    scores = [_scores(reader, pieces) for reader in readers]
+    best = _simplest(recipes, [_likelihoods(each, labels) for each in scores])
     recipe, first = recipes[best], recipes[best].set_back(readers[best], seen)
     known = Labelled(
         stack([seen.table, *(piece.table for piece in pieces)]),
         np.concatenate([seen.labels, labels]),
     )
-    odds = Odds(_scores(first, pieces), labels)
-    return recipe.set_back(recipe.taught(known), known), odds, known
+    as_guessed = _scores(first, pieces) if recipe.modest else scores[best]
+    return recipe.set_back(recipe.taught(known), known), Odds(as_guessed, labels), known
 
 
 def _scores(reader: Reader, pieces: Sequence[Labelled]) -> Floats:

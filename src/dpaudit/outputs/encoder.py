@@ -108,7 +108,7 @@ class Encoder:
         ('{}',)
         """
         known = self._layout.columns[column]
-        kinds = {kind for kind, _ in known.codes} - {"NoneType"}
+        kinds = {each for each, _ in known.codes} - {"NoneType"}
         return tuple(known.words) if kinds == {kind} and not known.kinds else ()
 
     def value(self, column: int, number: float) -> str:
