@@ -54,9 +54,9 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.evidence import Evidence as Evidence
     from dpaudit.evidence import Verdict as Verdict
     from dpaudit.evidence import load as load
+    from dpaudit.health import HealthWarning as HealthWarning
     from dpaudit.measuring import EpsilonBound as EpsilonBound
     from dpaudit.measuring import measure_epsilon as measure_epsilon
-    from dpaudit.mechanism import HealthWarning as HealthWarning
     from dpaudit.mechanism import one_at_a_time as one_at_a_time
     from dpaudit.neighbours import add_or_remove_one as add_or_remove_one
     from dpaudit.neighbours import add_or_remove_user as add_or_remove_user
@@ -110,7 +110,7 @@ _HOME = {
     # how outputs are drawn
     "one_at_a_time": "dpaudit.mechanism",
     "InvalidOutput": "dpaudit.returned",
-    "HealthWarning": "dpaudit.mechanism",
+    "HealthWarning": "dpaudit.health",
     # what brings its own claim and neighbours
     "Subject": "dpaudit.adapters",
     "from_opendp": "dpaudit.adapters.opendp",

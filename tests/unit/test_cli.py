@@ -30,7 +30,8 @@ from dpaudit.evidence import (
     audit_from_json,
     load,
 )
-from dpaudit.mechanism import HealthWarning, as_mechanism
+from dpaudit.health import HealthWarning
+from dpaudit.mechanism import as_mechanism
 from dpaudit.mechanisms import ZOO
 from dpaudit.neighbours import Pair, add_or_remove_one, pairs, query_answers, replace_one
 

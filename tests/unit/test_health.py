@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.health import FrozenSeedCheck
-from dpaudit.mechanism import HealthWarning
+from dpaudit.health import FrozenSeedCheck, HealthWarning
 
 
 def rng() -> np.random.Generator:

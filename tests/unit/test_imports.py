@@ -35,6 +35,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "adapters",
+            "batches",
             "bets",
             "deck",
             "health",

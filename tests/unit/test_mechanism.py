@@ -2,11 +2,8 @@
 
 import functools
 import pickle
-import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 from unittest import mock
 
@@ -14,29 +11,12 @@ import numpy as np
 import pytest
 
 from dpaudit.mechanism import (
-    Batch,
-    HealthWarning,
     InvalidMechanism,
-    Mechanism,
     as_mechanism,
-    draw_labelled,
-    draw_side,
     one_at_a_time,
 )
 
 SIZE = 6
-
-
-@dataclass(frozen=True)
-class Two:
-    """A pair: only `data` and `neighbour` are needed."""
-
-    data: Any
-    neighbour: Any
-
-
-def seed(number: int = 0) -> np.random.SeedSequence:
-    return np.random.SeedSequence(number)
 
 
 def rng() -> np.random.Generator:
@@ -321,135 +301,3 @@ def test_errors_of_the_mechanism_say_what_was_running() -> None:
 def test_a_size_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match=r"size must be at least 1, got 0"):
         as_mechanism(with_rng).draw([1.0], 0, rng())
-
-
-# --- labelled batches -----------------------------------------------------------------------------
-
-
-def tagged(data: list[int], size: int) -> np.ndarray[Any, Any]:
-    return data[0] + np.arange(size)
-
-
-def check_interleaved(batch: Batch, size: int) -> None:
-    """Each side's outputs are its draws 0, 1, 2, ... in order, and stand where its labels are."""
-    assert len(batch.outputs) == len(batch.labels) == size
-    outputs = np.array(batch.outputs)
-    hits = int(batch.labels.sum())
-    np.testing.assert_array_equal(outputs[batch.labels], 1_000_000 + np.arange(hits))
-    np.testing.assert_array_equal(outputs[~batch.labels], np.arange(size - hits))
-
-
-def test_outputs_stand_where_their_labels_are() -> None:
-    pair = Two([1_000_000], [0])
-    batch = draw_labelled(as_mechanism(tagged), pair, 1000, seed())
-    assert isinstance(batch.outputs, np.ndarray)
-    assert batch.labels.dtype == np.bool_
-    check_interleaved(batch, 1000)
-
-    objects = as_mechanism(lambda data, size: [Decimal(int(x)) for x in tagged(data, size)])
-    batch = draw_labelled(objects, pair, 1000, seed())
-    assert isinstance(batch.outputs, list)
-    check_interleaved(batch, 1000)
-
-
-def test_labels_are_fair() -> None:
-    labels = draw_labelled(as_mechanism(tagged), Two([1], [0]), 100_000, seed()).labels
-    assert abs(labels.mean() - 0.5) < 0.01  # six standard deviations
-
-
-def test_rows_stay_whole() -> None:
-    mechanism = as_mechanism(lambda data, size: np.tile(data, (size, 1)))
-    batch = draw_labelled(mechanism, Two([1.0, 2.0], [3.0, 4.0]), 50, seed())
-    expected = np.where(batch.labels[:, None], [1.0, 2.0], [3.0, 4.0])
-    np.testing.assert_array_equal(batch.outputs, expected)
-
-
-def test_integers_beside_floats_become_floats() -> None:
-    mechanism = as_mechanism(lambda data, size: np.full(size, data[0]))
-    batch = draw_labelled(mechanism, Two([1], [0.5]), 50, seed())
-    np.testing.assert_array_equal(batch.outputs, np.where(batch.labels, 1.0, 0.5))
-
-
-def test_the_same_seed_gives_the_same_batch_and_stays_as_it_was() -> None:
-    mechanism, pair, root = as_mechanism(with_rng), Two([1.0], [0.0]), seed(5)
-    first, second = (draw_labelled(mechanism, pair, 100, root) for _ in range(2))
-    np.testing.assert_array_equal(first.outputs, second.outputs)
-    np.testing.assert_array_equal(first.labels, second.labels)
-    assert root.n_children_spawned == 0
-    other = draw_labelled(mechanism, pair, 100, seed(6))
-    assert not np.array_equal(first.outputs, other.outputs)
-    sides = [draw_side(mechanism, [1.0], 100, root) for _ in range(2)]
-    np.testing.assert_array_equal(sides[0], sides[1])
-
-
-def test_labels_and_sides_have_the_three_children_of_the_seed() -> None:
-    labels, data, neighbour = map(np.random.default_rng, seed(5).spawn(3))
-    batch = draw_labelled(as_mechanism(with_rng), Two([1.0], [0.0]), 100, seed(5))
-    outputs = np.asarray(batch.outputs)
-    np.testing.assert_array_equal(batch.labels, labels.integers(0, 2, size=100, dtype=np.bool_))
-    hits = int(batch.labels.sum())
-    np.testing.assert_array_equal(outputs[batch.labels], with_rng([1.0], hits, data))
-    np.testing.assert_array_equal(outputs[~batch.labels], with_rng([0.0], 100 - hits, neighbour))
-
-
-def test_a_side_without_draws_is_not_called() -> None:
-    asked = []
-
-    def record(data: Any, size: int) -> list[Any]:
-        asked.append((data, size))
-        return [data] * size
-
-    labels = [
-        draw_labelled(as_mechanism(record), Two("yes", "no"), 1, seed(n)).labels[0]
-        for n in range(20)
-    ]
-    assert asked == [("yes" if label else "no", 1) for label in labels]
-    assert len(set(labels)) == 2
-
-
-def test_a_million_scalars_are_interleaved_fast() -> None:
-    values = np.random.default_rng(0).normal(size=1_000_000)
-    mechanism = as_mechanism(lambda data, size: values[:size])
-    pair = Two([1.0], [0.0])
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        draw_labelled(mechanism, pair, 1_000_000, seed())
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.3  # about 0.02; the machine may be busy
-
-
-def test_shapes_that_differ_between_the_sides_are_evidence_and_a_warning() -> None:
-    mechanism = as_mechanism(lambda data, size: np.zeros((size, len(data))))
-    with pytest.warns(HealthWarning, match=r"numbers of shape \(2,\) on data .*shape \(3,\)"):
-        batch = draw_labelled(mechanism, Two([0] * 2, [0] * 3), 100, seed())
-    assert batch.outputs == [(0.0,) * (2 if label else 3) for label in batch.labels]
-
-    mechanism = as_mechanism(lambda data, size: np.zeros((size, *data)))
-    with pytest.warns(HealthWarning, match=r"numbers of shape \(1, 2\) on data and numbers on its"):
-        batch = draw_labelled(mechanism, Two((1, 2), ()), 100, seed())
-    assert batch.outputs == [((0.0, 0.0),) if label else 0.0 for label in batch.labels]
-
-
-def test_a_string_where_numbers_were_is_evidence_and_a_warning() -> None:
-    mechanism = as_mechanism(lambda data, size: data * size)
-    with pytest.warns(HealthWarning, match=r"fail.* gave numbers on data and str on its neighbour"):
-        batch = draw_labelled(
-            Mechanism(name="failing", function=mechanism.function), Two([1], ["error"]), 100, seed()
-        )
-    assert batch.outputs == [1 if label else "error" for label in batch.labels]
-
-
-def test_the_forms_of_a_few_outputs_give_no_warning() -> None:
-    """An honest mechanism that says None now and then: on one draw a side, forms differ by luck."""
-    mechanism = as_mechanism(lambda data, size: [data[0]] * size)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        draw_labelled(mechanism, Two([None], [1.0]), 8, seed())
-
-
-def test_outputs_that_are_sometimes_none_give_no_warning() -> None:
-    mechanism = as_mechanism(lambda data, size: [data[0], *[2.0] * (size - 1)])
-    batch = draw_labelled(mechanism, Two([None], [1.0]), 20, seed())
-    assert isinstance(batch.outputs, list)
-    assert batch.outputs.count(None) == 1

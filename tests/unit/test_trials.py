@@ -19,8 +19,9 @@ from scipy.stats import binom
 import dpaudit
 from dpaudit import Audit, CannotFire, Pair, PureDP, Trials, UnsupportedClaim, Verdict
 from dpaudit.auditing.budget import Budget
+from dpaudit.batches import draw_side
 from dpaudit.evidence import audit_from_json
-from dpaudit.mechanism import as_mechanism, draw_side
+from dpaudit.mechanism import as_mechanism
 from dpaudit.testers.batch import Finding
 from dpaudit.testers.trials import is_batch_tester, share_of_alpha
 

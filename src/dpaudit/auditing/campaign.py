@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.race import Contender, Race
+from dpaudit.batches import Batch, draw_labelled
 from dpaudit.bets.book import book_for
 from dpaudit.claims import Claim
 from dpaudit.evidence import Evidence, PairRecord, Progress
 from dpaudit.finders import Finder
 from dpaudit.health import FrozenSeedCheck, noting
-from dpaudit.mechanism import Batch, Mechanism, draw_labelled
+from dpaudit.mechanism import Mechanism
 from dpaudit.outputs import Encoder, FloatView
 from dpaudit.returned import Outputs
 from dpaudit.testers.account import Account, Stake

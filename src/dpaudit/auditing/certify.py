@@ -20,10 +20,11 @@ from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.race import Contender
 from dpaudit.auditing.sketch import Sketcher
+from dpaudit.batches import draw_side
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event, words_of
 from dpaudit.evidence import Counterexample, Tally
-from dpaudit.mechanism import Mechanism, draw_side
+from dpaudit.mechanism import Mechanism
 from dpaudit.outputs import Encoder, FloatView, stack
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs

@@ -30,6 +30,7 @@ from dpaudit.auditing.certify import (
     suspect,
 )
 from dpaudit.auditing.shrink import simplest
+from dpaudit.batches import draw_side
 from dpaudit.claims import Claim, Scalable
 from dpaudit.evidence import (
     Audit,
@@ -42,7 +43,7 @@ from dpaudit.evidence import (
 )
 from dpaudit.finders import Finder
 from dpaudit.health import FrozenSeedCheck, noting
-from dpaudit.mechanism import Mechanism, draw_side
+from dpaudit.mechanism import Mechanism
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs, joined
 from dpaudit.testers.batch import CannotFire

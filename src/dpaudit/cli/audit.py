@@ -154,7 +154,7 @@ def health_warnings_later() -> Iterator[list[str]]:
 
     Other warnings are the user's own and are shown as ever.
     """
-    from dpaudit.mechanism import HealthWarning
+    from dpaudit.health import HealthWarning
 
     found: list[str] = []
     with warnings.catch_warnings():

@@ -1,0 +1,137 @@
+"""Readers may learn from twins, where that shows more; what is counted is independent."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpaudit
+from dpaudit.batches import draw_labelled, draw_twins
+from dpaudit.measuring.kinship import kinship
+from dpaudit.measuring.surface import Surface
+from dpaudit.measuring.views import ending
+from dpaudit.mechanism import as_mechanism
+from dpaudit.mechanisms import SVT3, NoisyHistogram, RandomizedResponse
+from dpaudit.outputs import Encoder, Table
+from dpaudit.pair import Pair
+from dpaudit.testers.parts import Labelled
+
+RISING, FALLING = [0.0] * 5 + [1.0] * 5, [1.0] * 5 + [0.0] * 5
+
+
+def own_noise(data: Any, size: int) -> Any:
+    """A library with random numbers of its own: no two calls are alike."""
+    return data[0] + np.random.default_rng().laplace(size=(size, 3))
+
+
+def constant(data: Any, size: int) -> Any:
+    return np.zeros(size)
+
+
+def histogram(data: Any, size: int, rng: np.random.Generator) -> Any:
+    return np.asarray(data) + rng.laplace(size=(size, len(data)))
+
+
+def twins_of(mechanism: Any, data: Any, neighbour: Any, count: int = 3_000) -> Labelled:
+    pair = Pair(data, neighbour)
+    batch = draw_twins(as_mechanism(mechanism), pair, count, np.random.SeedSequence(5))
+    return Labelled(Encoder().encode(batch.outputs), batch.labels)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "data", "neighbour", "least", "most"),
+    [
+        (histogram, [1.0, 0.0, 0.0], [0.9, 0.0, 0.0], 0.9, 1.0),
+        (SVT3(0.1), RISING, FALLING, 0.8, 1.0),
+        (RandomizedResponse(1.0), [1], [0], -1.0, -0.9),
+        (own_noise, [1.0], [0.9], -0.2, 0.2),
+        (constant, [1.0], [0.0], 0.0, 0.0),
+    ],
+)
+def test_noise_that_is_added_makes_kin_and_a_flipped_bit_does_not(
+    mechanism: Any, data: Any, neighbour: Any, least: float, most: float
+) -> None:
+    assert least <= kinship(twins_of(mechanism, data, neighbour)) <= most + 1e-9
+
+
+def test_twins_teach_what_takes_many_more_strangers() -> None:
+    """Refits on fresh twins differ far less from each other than refits on fresh strangers."""
+    mechanism, pair = as_mechanism(SVT3(0.1)), Pair(RISING, FALLING)
+    late = Table(np.array([[4.0, 0.0], [0.0, 20.0]]), np.full((2, 2), -1, dtype=np.int32))
+
+    def spread(twins: bool) -> float:
+        scores = []
+        for seed in map(np.random.SeedSequence, range(12)):
+            batch = (
+                draw_twins(mechanism, pair, 10_000, seed)
+                if twins
+                else draw_labelled(mechanism, pair, 20_000, seed)
+            )
+            surface = Surface(Labelled(ending(Encoder().encode(batch.outputs)), batch.labels))
+            score = surface(late)
+            scores.append(score[0] - score[1])
+        return float(np.std(scores))
+
+    assert spread(twins=True) < 0.6 * spread(twins=False)
+
+
+def test_twins_leave_more_draws_to_be_counted() -> None:
+    counted = {
+        name: dpaudit.measure_epsilon(mechanism, data, neighbour, samples=20_000, rng=3).counted
+        for name, mechanism, data, neighbour in (
+            ("kin", histogram, [1.0, 0.0], [0.9, 0.0]),
+            ("flipped", RandomizedResponse(1.0), [1], [0]),
+            ("own noise", own_noise, [1.0], [0.9]),
+        )
+    }
+    assert counted == {"kin": 17_600, "flipped": 13_600, "own noise": 13_600}
+
+
+@pytest.mark.parametrize("samples", [1_000, 1_001, 4_999])
+def test_all_draws_are_made_and_no_more(samples: int) -> None:
+    made = 0
+
+    def counting(data: Any, size: int, rng: np.random.Generator) -> Any:
+        nonlocal made
+        made += size
+        return histogram(data, size, rng)
+
+    found = dpaudit.measure_epsilon(counting, [1.0, 0.0], [0.9, 0.0], samples=samples, rng=3)
+    assert made == found.samples == samples
+
+
+def test_what_is_counted_shares_no_random_numbers() -> None:
+    """The first number of a generator names it: only calls that teach may meet one twice."""
+    calls: list[tuple[float, int]] = []
+
+    def telling(data: Any, size: int, rng: np.random.Generator) -> Any:
+        noise = rng.laplace(size=(size, len(data)))
+        calls.append((float(noise[0, 0]), size))
+        return np.asarray(data) + noise
+
+    found = dpaudit.measure_epsilon(telling, [1.0, 0.0], [0.9, 0.0], samples=200_000, rng=3)
+    met = Counter(name for name, _ in calls)
+    learned = sum(size for name, size in calls if met[name] == 2)
+    counted = sum(size for name, size in calls if met[name] == 1)
+    assert set(met.values()) == {1, 2}
+    assert learned == found.samples - found.counted
+    assert counted == found.counted
+    first_counted = min(place for place, (name, _) in enumerate(calls) if met[name] == 1)
+    assert all(met[name] == 1 for name, _ in calls[first_counted:])
+
+
+def test_a_kin_mechanism_exactly_on_its_epsilon_is_overrated_at_most_in_a_share_alpha() -> None:
+    runs, alpha, epsilon = 80, 0.2, 0.5
+    pair = [0, 1, 2, 3, 4], [0, 0, 1, 2, 3, 4]
+    found = [
+        dpaudit.measure_epsilon(
+            NoisyHistogram(epsilon), *pair, alpha=alpha, samples=3_000, rng=seed
+        )
+        for seed in range(runs)
+    ]
+    assert np.mean([one.counted == 2_640 for one in found]) > 0.9  # they did learn from twins
+    above = sum(one.epsilon_lower > epsilon for one in found)
+    assert stats.binomtest(above, runs, alpha, alternative="greater").pvalue > 1e-6
+    assert np.mean([one.epsilon_lower for one in found]) > 0.2  # and the bound is not slack either
