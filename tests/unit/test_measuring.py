@@ -294,6 +294,22 @@ def test_a_surface_sees_what_place_and_number_say_together() -> None:
     assert abs(additive[for_data].mean()) < 0.05
 
 
+def test_many_outputs_teach_a_finer_surface(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places speak for one side and the other by turns: few waves cannot say it, more can."""
+    rng = np.random.default_rng(5)
+    place, value = rng.integers(8, size=200_000), rng.normal(size=200_000)
+    odds = np.where(value < 0.0, np.cos(np.pi * 4 * (place + 0.5) / 8), 0.0)
+    labels = rng.random(200_000) < 1.0 / (1.0 + np.exp(-odds))
+    table = Table(np.column_stack([place, value]).astype(np.float64), None)
+
+    def error() -> float:
+        return float(np.mean((Surface(Labelled(table, labels))(table) - odds) ** 2))
+
+    coarse = error()
+    monkeypatch.setattr("dpaudit.measuring.surface._MANY", 200_000)
+    assert error() < 0.5 * coarse
+
+
 def test_where_a_mechanism_stops_and_with_which_number_is_found() -> None:
     rising, falling = [0.0] * 5 + [1.0] * 5, [1.0] * 5 + [0.0] * 5
     found = dpaudit.measure_epsilon(

@@ -31,7 +31,7 @@ DEFAULT_SAMPLES = 1_000_000
 FEWEST_SAMPLES = 1_000
 _MOST_LEARNED, _MOST_CHOOSING = 3_000_000, 1_000_000
 _PILOT = 20_000  # draws that show whether twins are worth more than strangers
-_KIN = 0.8  # correlation of twins from which on they are: they show five times as much
+_KIN = 0.5  # correlation of twins from which on they are: a score of them varies half as much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,8 @@ there. This one is smooth over the places, so that neighbours teach each other.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,16 +20,27 @@ from dpaudit.witness.linear import newton, variances
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-_KNOTS = (0.002, 0.01, 0.05, 0.2, 0.5, 0.95)  # quantiles where the slope may change
-_WAVES = 2  # of the place
+_MANY = 1_000_000  # outputs: so many teach more than a coarse grain can say
 _CELLS = 400  # quantiles that stand for the numbers; every place has its own counts of them
 _PLACE, _SHAPE = 4.0, 100.0  # ridge penalties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grain:
+    """How fine a surface is: quantiles of the number where its slope may change, waves of place."""
+
+    knots: tuple[float, ...]
+    waves: int
+
+
+_COARSE = _Grain(knots=(0.002, 0.01, 0.05, 0.2, 0.5, 0.95), waves=2)
+_FINE = _Grain(knots=(0.002, 0.01, 0.05, 0.15, 0.3, 0.5, 0.75, 0.95), waves=4)
 
 
 class Surface:
     """Ridge logistic regression on ramps of the number, waves of the place and their products.
 
-    It reads what the view `ending` gives.
+    It reads what the view `ending` gives. Many outputs teach a finer one than few.
 
     >>> rng = np.random.default_rng(0)
     >>> place, value, labels = rng.integers(3, size=9000), rng.normal(size=9000), rng.random(9000)
@@ -41,8 +54,10 @@ class Surface:
     def __init__(self, seen: Labelled) -> None:
         plain = seen.table.codes()[:, 0] < 0
         places, values = seen.table.numbers[plain].T
+        grain = _COARSE if len(seen.table) < _MANY else _FINE
         self._last = float(places.max(initial=0.0))
-        self._knots = np.unique(np.quantile(values, _KNOTS))
+        self._knots = np.unique(np.quantile(values, grain.knots))
+        self._waves = np.arange(1, grain.waves + 1)
         cells, index = _cells(seen.table, np.unique(np.quantile(values, _middles(_CELLS))))
         ones, zeros = (
             np.bincount(index[seen.labels == side], minlength=len(cells)).astype(np.float64)
@@ -69,8 +84,8 @@ class Surface:
         at_place = plain & (place == np.arange(self._last + 1))
         low, high = self._knots[:-1], self._knots[1:]
         ramps = plain * np.clip((high - value) / (high - low), 0.0, 1.0)
-        waves = np.arange(1, _WAVES + 1)
-        shapes = np.cos(np.pi * waves * (place + 0.5) / (self._last + 1.0)) / (1.0 + waves / 2.0)
+        waves = np.cos(np.pi * self._waves * (place + 0.5) / (self._last + 1.0))
+        shapes = waves / (1.0 + self._waves / 2.0)
         products = (ramps[:, :, None] * shapes[:, None, :]).reshape(len(table), -1)
         return np.hstack([~plain, at_place, ramps, products])
 
