@@ -98,10 +98,11 @@ def measure_epsilon(
     """Certify the largest epsilon of pure DP that the draws allow, on one pair of datasets.
 
     The bound is above the true epsilon of the mechanism with probability at most `alpha`. All
-    `samples` (a million if not given) are drawn, on either side as a fair coin says. `progress` is
-    called with the draws made and wanted. The same `rng` gives the same bound. With `floats="bits"`
-    how floats are rounded counts too; otherwise a float is a real number. An error is an output,
-    unless every draw raises: `on_error` is that of `dpaudit.audit`.
+    `samples` (a million if not given) are drawn; those that are counted, on either side as a fair
+    coin says, each from random numbers of its own. `progress` is called with the draws made and
+    wanted. The same `rng` gives the same bound. With `floats="bits"` how floats are rounded counts
+    too; otherwise a float is a real number. An error is an output, unless every draw raises:
+    `on_error` is that of `dpaudit.audit`.
 
     >>> import numpy as np, dpaudit
     >>> def count(data, size, rng):
