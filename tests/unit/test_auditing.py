@@ -317,7 +317,7 @@ def test_a_good_pair_among_bad_ones_is_found() -> None:
         ),
     ],
 )
-@pytest.mark.filterwarnings("ignore::dpaudit.mechanism.HealthWarning")
+@pytest.mark.filterwarnings("ignore::dpaudit.HealthWarning")
 def test_outputs_that_are_no_numbers_are_refuted_in_words(
     strange: Any, ordinary: Any, events: set[str]
 ) -> None:

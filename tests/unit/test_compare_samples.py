@@ -321,7 +321,7 @@ def test_a_batch_tester_finds_a_leak_in_every_form(form: str) -> None:
 
 # Bets on several columns take longer, and all that is wide is dealt alike: one of them will do.
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in WIDE])
-@pytest.mark.filterwarnings("ignore::dpaudit.mechanism.HealthWarning")
+@pytest.mark.filterwarnings("ignore::dpaudit.HealthWarning")
 def test_bets_find_a_leak_in_every_form(form: str) -> None:
     outputs, others = (side[:150] for side in FORMS[form])
     found = compare_samples(outputs, others, PureDP(0.1), rng=1)
@@ -364,7 +364,7 @@ SLOWER = ("50 dimensions", "unequal sizes")  # and tested where the testers are
     + [(dpaudit.HistogramTester(), form) for form in SLOWER],
     ids=lambda value: value if isinstance(value, str) else name_of(value),
 )
-@pytest.mark.filterwarnings("ignore::dpaudit.mechanism.HealthWarning")
+@pytest.mark.filterwarnings("ignore::dpaudit.HealthWarning")
 def test_the_form_alone_accuses_nobody(form: str, tester: Any) -> None:
     """Null: both sides have one distribution (or the same values); accused with 1e-6 at most."""
     outputs, others = HONEST[form]
