@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -74,13 +75,14 @@ def test_integers_beside_floats_become_floats() -> None:
     np.testing.assert_array_equal(batch.outputs, np.where(batch.labels, 1.0, 0.5))
 
 
-def test_the_same_seed_gives_the_same_batch_and_stays_as_it_was() -> None:
+@pytest.mark.parametrize("draw", [draw_labelled, draw_twins])
+def test_the_same_seed_gives_the_same_batch_and_stays_as_it_was(draw: Callable[..., Batch]) -> None:
     mechanism, pair, root = as_mechanism(with_rng), Two([1.0], [0.0]), seed(5)
-    first, second = (draw_labelled(mechanism, pair, 100, root) for _ in range(2))
+    first, second = (draw(mechanism, pair, 100, root) for _ in range(2))
     np.testing.assert_array_equal(first.outputs, second.outputs)
     np.testing.assert_array_equal(first.labels, second.labels)
     assert root.n_children_spawned == 0
-    other = draw_labelled(mechanism, pair, 100, seed(6))
+    other = draw(mechanism, pair, 100, seed(6))
     assert not np.array_equal(first.outputs, other.outputs)
     sides = [draw_side(mechanism, [1.0], 100, root) for _ in range(2)]
     np.testing.assert_array_equal(sides[0], sides[1])
@@ -182,11 +184,3 @@ def test_twins_of_objects_are_a_list() -> None:
         for side in (True, False)
     )
     assert ours == theirs
-
-
-def test_the_same_seed_gives_the_same_twins_and_stays_as_it_was() -> None:
-    mechanism, pair, root = as_mechanism(with_rng), Two([1.0], [0.0]), seed(5)
-    first, second = (draw_twins(mechanism, pair, 100, root) for _ in range(2))
-    np.testing.assert_array_equal(first.outputs, second.outputs)
-    np.testing.assert_array_equal(first.labels, second.labels)
-    assert root.n_children_spawned == 0
