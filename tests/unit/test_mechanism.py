@@ -1,4 +1,4 @@
-"""Signatures are understood, data is safe, batches are labelled right and reproducible."""
+"""Signatures are understood, data is safe, and errors say what was running."""
 
 import functools
 import pickle

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from dpaudit.batches import Batch, draw_labelled, draw_twins
-from dpaudit.measuring.guess import Labels
 from dpaudit.mechanism import Mechanism
-from dpaudit.outputs import Encoder, Table, stack
+from dpaudit.outputs import Encoder, stack
 from dpaudit.pair import Pair
 from dpaudit.testers.parts import Labelled, as_known
 
@@ -36,21 +35,24 @@ class Source:
         self._total = total
         self._encoder = encoder
         self._progress = progress
-        self._learned: list[tuple[Table, Labels]] = []
-        self._known: Table | None = None
+        self._learned: Labelled | None = None
 
     def learn(self, size: int, *, twins: bool) -> Labelled:
         """More outputs to learn from: all so far, whose columns and words are those that count."""
-        self._learned += self._drawn(size, twins=twins)
-        self._known = stack([self._encoder.widen(table) for table, _ in self._learned])
-        return Labelled(self._known, np.concatenate([labels for _, labels in self._learned]))
+        pieces = list(self._drawn(size, twins=twins))
+        if self._learned is not None:
+            pieces.insert(0, self._learned)
+        table = stack([self._encoder.widen(piece.table) for piece in pieces])
+        self._learned = Labelled(table, np.concatenate([piece.labels for piece in pieces]))
+        return self._learned
 
     def draw(self, size: int, *, twins: bool = False) -> Iterator[Labelled]:
-        """So many draws, piece by piece, as what was learned would have them."""
-        for table, labels in self._drawn(size, twins=twins):
-            yield Labelled(table if self._known is None else as_known(table, self._known), labels)
+        """So many draws, piece by piece, read as what was learned before has it."""
+        assert self._learned is not None
+        for piece in self._drawn(size, twins=twins):
+            yield Labelled(as_known(piece.table, self._learned.table), piece.labels)
 
-    def _drawn(self, size: int, *, twins: bool) -> Iterator[tuple[Table, Labels]]:
+    def _drawn(self, size: int, *, twins: bool) -> Iterator[Labelled]:
         left = size
         while left > 0:
             batch = self._batch(min(_AT_ONCE, left), twins=twins)
@@ -58,7 +60,7 @@ class Source:
             self.made, left = self.made + piece, left - piece
             if self._progress is not None:
                 self._progress(self.made, self._total)
-            yield self._encoder.encode(batch.outputs), batch.labels
+            yield Labelled(self._encoder.encode(batch.outputs), batch.labels)
 
     def _batch(self, size: int, *, twins: bool) -> Batch:
         """Draws with seeds of their own; twins come in twos, so that the last of them may lack."""
