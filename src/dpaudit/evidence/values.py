@@ -16,6 +16,7 @@ from dpaudit.events import Rule
 from dpaudit.evidence.outline import Outline
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FloatView
+from dpaudit.stats.binomial import proportion_anytime, proportion_lower, proportion_upper
 from dpaudit.stats.profiles import most_likely
 
 if TYPE_CHECKING:
@@ -36,14 +37,29 @@ class Verdict(Enum):
 class Tally:
     """How often an event happened on one side, with certified bounds on its probability.
 
-    >>> Tally(hits=30, draws=100, lower=0.14, upper=0.49).rate
-    0.3
+    The bounds are those of a number of draws that was fixed before the first of them, unless they
+    hold `anytime`: then the clock may have said when to stop.
+
+    >>> tally = Tally.of(30, 100, alpha=0.04)
+    >>> print(tally.rate, round(tally.lower, 3), round(tally.upper, 3))
+    0.3 0.198 0.418
     """
 
     hits: int
     draws: int
     lower: float
     upper: float
+    anytime: bool = False
+
+    @classmethod
+    def of(cls, hits: int, draws: int, *, alpha: float, anytime: bool = False) -> Tally:
+        """Certify so many hits. The bounds of two sides hold together with chance `1 - alpha`."""
+        if anytime:
+            lower, upper = proportion_anytime(hits, draws, alpha / 2)
+        else:  # four bounds, two on each side
+            lower = proportion_lower(hits, draws, alpha / 4)
+            upper = proportion_upper(hits, draws, alpha / 4)
+        return cls(hits=hits, draws=draws, lower=lower, upper=upper, anytime=anytime)
 
     @property
     def rate(self) -> float:

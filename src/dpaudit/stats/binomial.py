@@ -67,6 +67,42 @@ def proportion_upper(
     return _like(np.where(failures == 0, 1.0, inside))
 
 
+def proportion_anytime(hits: int, draws: int, alpha: float) -> tuple[float, float]:
+    """A lower and an upper bound that hold together at every number of draws at once.
+
+    Whoever looks after every draw, and stops when the clock or the counts say so, is wrong with
+    probability at most `alpha`. For each proportion `p` a wealth bets against it,
+    `B(hits + 1/2, misses + 1/2) / B(1/2, 1/2) / (p^hits (1 - p)^misses)`; the bounds enclose the
+    proportions whose wealth is below `1/alpha` (Robbins 1970, "Statistical methods related to the
+    law of the iterated logarithm"; Ville 1939).
+
+    >>> [round(bound, 3) for bound in proportion_anytime(60, 100, 0.05)]
+    [0.434, 0.751]
+    >>> proportion_anytime(0, 0, 0.05)
+    (0.0, 1.0)
+    """
+    from scipy.optimize import brentq
+    from scipy.special import betaln, xlogy
+
+    _counts(hits, draws, alpha)
+    misses = draws - hits
+    needed = math.log(1.0 / alpha) - float(betaln(hits + 0.5, misses + 0.5) - betaln(0.5, 0.5))
+
+    def short(logit: float) -> float:  # by how much the wealth against a proportion is too small
+        p, q = 1.0 / (1.0 + math.exp(-logit)), 1.0 / (1.0 + math.exp(logit))
+        return float(needed + xlogy(hits, p) + xlogy(misses, q))
+
+    bounds = []
+    centre = math.log((hits + 0.5) / (misses + 0.5)) if draws else 0.0
+    for end, outermost in ((-700.0, 0.0), (700.0, 1.0)):
+        if short(end) >= 0.0:
+            bounds.append(outermost)
+        else:
+            logit = float(brentq(short, centre, end, xtol=1e-12))
+            bounds.append(1.0 / (1.0 + math.exp(-logit)))
+    return bounds[0] * (1.0 - 1e-9), min(bounds[1] * (1.0 + 1e-9), 1.0)
+
+
 def make_ready() -> None:
     """Load what the bounds need, now rather than at the first of them: it takes half a second."""
     from scipy import stats  # noqa: F401
