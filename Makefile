@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest test-pinned test-adapters audit-libraries clean
+.PHONY: help demo test test-nightly test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest test-pinned test-adapters audit-libraries clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test: $(VENV)/.dev ## the gate: format, lint, types, tests and doctests
 	@$(BIN)/mypy $(TYPED)
 	@echo "== pytest"
 	@$(PYTEST_ENV) $(BIN)/python -m pytest --quiet -n $(WORKERS)
+
+test-nightly: $(VENV)/.dev ## the property tests with ten times as many examples, new ones each time
+	@$(PYTEST_ENV) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest --quiet -n $(WORKERS) tests/property
 
 test-browser: $(VENV)/.browser ## the pages in headless Chromium, with and without scripts (needs chromium and npm)
 	@$(PYTEST_ENV) DPAUDIT_BROWSER=required $(BIN)/python -m pytest --quiet tests/browser

@@ -1,10 +1,13 @@
 """Every run tries the same examples: a failure of the gate is a failure of the code.
 
+`HYPOTHESIS_PROFILE=nightly` tries ten times as many, other ones every night (`make test-nightly`).
+
 And what several files of tests are given.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +26,10 @@ settings.register_profile(
     max_examples=60,
     suppress_health_check=[HealthCheck.too_slow],  # measures the machine, not the code
 )
-settings.load_profile("ci")
+settings.register_profile(
+    "nightly", settings.get_profile("ci"), derandomize=False, max_examples=600
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dpaudit.health import HealthWarning
 from dpaudit.mechanism import Mechanism
-from dpaudit.returned import Outputs, Raised, rows
+from dpaudit.returned import Outputs, Raised, common_dtype, rows
 
 _ENOUGH_TO_COMPARE = 20  # outputs of either side, before their forms are called unlike
 
@@ -40,6 +40,7 @@ def draw_labelled(
     The labels, the data's draws and the neighbour's draws each have their own child of `seed`,
     which stays as it was: the same seed gives the same batch, in whatever process.
     Sides that do not give arrays of one shape give a list, so that the difference is evidence.
+    Which side is called first is tossed too.
 
     >>> from types import SimpleNamespace
     >>> from dpaudit.mechanism import as_mechanism
@@ -49,16 +50,20 @@ def draw_labelled(
     >>> bool(np.all(batch.outputs == batch.labels))
     True
     """
-    labels = _generator(seed, 0).integers(0, 2, size=size, dtype=np.bool_)
+    toss = _generator(seed, 0)
+    labels = toss.integers(0, 2, size=size, dtype=np.bool_)
     hits = int(np.count_nonzero(labels))
-    sides: list[Outputs] = []
-    if hits > 0:
-        sides.append(mechanism.draw(pair.data, hits, _generator(seed, 1)))
-    if hits < size:
-        sides.append(mechanism.draw(pair.neighbour, size - hits, _generator(seed, 2)))
+    wanted = {1: (pair.data, hits), 2: (pair.neighbour, size - hits)}
+    # Which side is called first is tossed too: a mechanism may count its calls.
+    order = (1, 2) if toss.integers(2) else (2, 1)
+    sides: dict[int, Outputs] = {}
+    for side in order:
+        data, draws = wanted[side]
+        if draws > 0:
+            sides[side] = mechanism.draw(data, draws, _generator(seed, side))
     if len(sides) == 1:
-        return Batch(outputs=sides[0], labels=labels)
-    return Batch(outputs=_interleaved(sides[0], sides[1], labels, mechanism.name), labels=labels)
+        return Batch(outputs=next(iter(sides.values())), labels=labels)
+    return Batch(outputs=_interleaved(sides[1], sides[2], labels, mechanism.name), labels=labels)
 
 
 def draw_twins(
@@ -108,16 +113,13 @@ def _interleaved(
     data_side: Outputs, neighbour_side: Outputs, labels: npt.NDArray[np.bool_], name: str
 ) -> Outputs:
     """Put the draws of both sides in the order of their labels."""
-    if (
-        isinstance(data_side, np.ndarray)
-        and isinstance(neighbour_side, np.ndarray)
-        and data_side.shape[1:] == neighbour_side.shape[1:]
-    ):
-        dtype = np.result_type(data_side.dtype, neighbour_side.dtype)
-        outputs = np.empty((len(labels), *data_side.shape[1:]), dtype=dtype)
-        outputs[labels] = data_side
-        outputs[~labels] = neighbour_side
-        return outputs
+    if isinstance(data_side, np.ndarray) and isinstance(neighbour_side, np.ndarray):
+        dtype = common_dtype([data_side, neighbour_side])
+        if dtype is not None:
+            outputs = np.empty((len(labels), *data_side.shape[1:]), dtype=dtype)
+            outputs[labels] = data_side
+            outputs[~labels] = neighbour_side
+            return outputs
     _warn_if_unlike(data_side, neighbour_side, name)
     data_rows, neighbour_rows = iter(rows(data_side)), iter(rows(neighbour_side))
     return [next(data_rows if label else neighbour_rows) for label in labels.tolist()]

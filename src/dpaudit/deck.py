@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.mechanism import Mechanism
 from dpaudit.pair import Pair
-from dpaudit.returned import Outputs, checked
+from dpaudit.returned import LARGEST_EXACT, Outputs, checked, common_dtype
 
 SIDES = Pair("outputs", "neighbour_outputs")  # there are no datasets: these stand for them
 
@@ -32,8 +32,11 @@ def in_hand(outputs: Any, neighbour_outputs: Any) -> tuple[Outputs, Outputs]:
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         if {first.shape[1:], second.shape[1:]} == {(), (1,)}:
             first, second = first.reshape(len(first)), second.reshape(len(second))
-        if first.shape[1:] == second.shape[1:]:
-            dtype = np.result_type(first, second)
+        # NumPy makes floats of integers where one output is NaN, and complex numbers of floats: of
+        # arrays it is not known what their numbers were before, so both are read as the wider.
+        stored = all(hasattr(one, "__array__") for one in (outputs, neighbour_outputs))
+        dtype = np.result_type(first, second) if stored else common_dtype([first, second])
+        if dtype is not None and first.shape[1:] == second.shape[1:]:
             first, second = first.astype(dtype), second.astype(dtype)
     return first, second
 
@@ -71,7 +74,11 @@ def _stacked(vectors: list[Any]) -> Outputs:
         array = np.array(vectors)
     except ValueError:  # of several lengths
         return vectors
-    return array if array.dtype.kind in "biuf" else vectors
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)
+        finite = array[np.isfinite(array)]
+        return vectors if np.any(np.abs(finite) >= LARGEST_EXACT) else array
+    return array if array.dtype.kind in "biu" else vectors
 
 
 class Deck:

@@ -16,7 +16,8 @@ import numpy as np
 
 from dpaudit.naming import ONE_AT_A_TIME, name_of, target_of
 from dpaudit.raising import ErrorsAsOutputs, OnError, check_on_error
-from dpaudit.returned import InvalidOutput, Outputs, WrongLength, checked, short
+from dpaudit.readable import readable_copy
+from dpaudit.returned import ArrayForms, InvalidOutput, Outputs, WrongLength, checked, short
 
 __all__ = [
     "RNG_NAMES",
@@ -58,6 +59,7 @@ class Mechanism:
     function: Callable[[Any, int, np.random.Generator], object]
     target: str | None = None
     errors: ErrorsAsOutputs | None = None
+    forms: ArrayForms | None = None
 
     def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         """Give `size` outputs on `data`: a numeric array with the draws first, or a list."""
@@ -77,7 +79,10 @@ class Mechanism:
             raise
 
     def _called(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
-        return checked(self.function(_own_copy(data), size, rng), size, self.name)
+        result = self.function(_own_copy(data), size, rng)
+        if self.forms is not None:
+            self.forms.see(result, self.name)
+        return checked(result, size, self.name)
 
     def _release(self, data: Any, rng: np.random.Generator) -> object:
         one = _one_at_a_time_in(self.function)
@@ -131,9 +136,9 @@ def with_errors(function: Callable[..., object] | Mechanism, on_error: OnError) 
     True
     """
     check_on_error(on_error)
-    mechanism = as_mechanism(function)
+    mechanism = replace(as_mechanism(function), errors=None, forms=ArrayForms())
     if on_error == "raise":
-        return replace(mechanism, errors=None)
+        return mechanism
     singly = _one_at_a_time_in(mechanism.function) is not None
     return replace(mechanism, errors=ErrorsAsOutputs(name=mechanism.name, one_by_one=singly))
 
@@ -223,12 +228,14 @@ class _OneAtATime:
         return [self.release(data, rng) for _ in range(size)]
 
     def release(self, data: Any, rng: np.random.Generator) -> object:
-        """Give one output."""
+        """Give one output: a copy, for the next call may change the original."""
         if self._rng_second:
-            return self.function(_own_copy(data), rng)
-        if self._rng_name is not None:
-            return self.function(_own_copy(data), **{self._rng_name: rng})
-        return self.function(_own_copy(data))
+            output = self.function(_own_copy(data), rng)
+        elif self._rng_name is not None:
+            output = self.function(_own_copy(data), **{self._rng_name: rng})
+        else:
+            output = self.function(_own_copy(data))
+        return readable_copy(output, self.__name__)
 
     def __repr__(self) -> str:
         return f"one_at_a_time({self.__name__})"

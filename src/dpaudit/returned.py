@@ -1,21 +1,40 @@
 """What a mechanism gave back: one output per draw, or an error that says what to do.
 
-Numbers become an array with the draws on the first axis; anything else becomes a list. Where a draw
-raised and errors are outputs (`raising.py`), a `Raised` stands in its place.
+Numbers become an array with the draws on the first axis; anything else becomes a list. Which of the
+two it is depends on what else came in the same call, so it must make no difference: an array is
+made only where each of its entries is read exactly as it would be by itself. Where a draw raised
+and errors are outputs (`raising.py`), a `Raised` stands in its place.
 """
 
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.readable import InvalidOutput, is_plain, readable_copy
+
+__all__ = [
+    "ArrayForms",
+    "InvalidOutput",
+    "Outputs",
+    "Raised",
+    "WrongLength",
+    "checked",
+    "common_dtype",
+    "joined",
+    "rows",
+    "short",
+]
+
 Outputs: TypeAlias = npt.NDArray[Any] | list[Any]
 
-
-class InvalidOutput(ValueError):
-    """A mechanism gave back something that is not one output per draw."""
+LARGEST_EXACT = 2**53  # beyond it a float no longer tells an integer from the next
+_REAL, _NUMERIC = "biuf", "biufc"  # kinds of dtypes
+_INTEGERS = frozenset({int, *(np.dtype(code).type for code in "bhilqBHILQ")})
+_FLOATS = frozenset({float, np.float16, np.float32, np.float64})
+_COMPLEX = frozenset({complex, np.complex64, np.complex128})
 
 
 class WrongLength(InvalidOutput):
@@ -45,9 +64,12 @@ class Raised:
     def __repr__(self) -> str:
         return f"raises {self.kind}"
 
+    def __deepcopy__(self, memo: object) -> "Raised":
+        return self
+
 
 def checked(result: object, size: int, name: str) -> Outputs:
-    """Turn what a mechanism gave back into outputs, one per draw, or say why it cannot be.
+    """Turn what a mechanism gave back into outputs of its own, or say why it cannot be.
 
     >>> checked([1.5, 2], 2, "noisy_sum"), checked(["a", None], 2, "noisy_word")
     (array([1.5, 2. ]), ['a', None])
@@ -78,20 +100,18 @@ def checked(result: object, size: int, name: str) -> Outputs:
     outputs: list[Any] = list(result)
     if len(outputs) != size:
         raise WrongLength(_wrong_length((len(outputs),), size, name))
-    return _compact(outputs)
+    return _received(outputs, name)
 
 
 def _checked_array(array: npt.NDArray[Any], size: int, name: str) -> Outputs:
     """Check the first axis; what is not plain numbers becomes a list."""
     if array.ndim == 0 or array.shape[0] != size:
         raise WrongLength(_wrong_length(array.shape, size, name))
-    if array.dtype.kind in "biuf":
-        return array
-    if array.dtype.kind == "c":
-        return _two_columns(array)
+    if array.dtype.kind in _NUMERIC:
+        return array.copy()  # the mechanism may fill this very array again
     if array.dtype.names is not None:
-        return _records(array)
-    return _compact(rows(array))
+        return _records(array.copy())
+    return _received(rows(array), name)
 
 
 def _records(array: npt.NDArray[Any]) -> list[Any]:
@@ -102,17 +122,13 @@ def _records(array: npt.NDArray[Any]) -> list[Any]:
     return [dict(zip(array.dtype.names, row, strict=True)) for row in array.tolist()]
 
 
-def _two_columns(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Split complex numbers: two real columns tell no less."""
-    return np.stack((array.real, array.imag), axis=-1)
-
-
 def _wrong_length(shape: tuple[int, ...], size: int, name: str) -> str:
     """Word the error for outputs of a wrong shape."""
     if not shape:
         return (
-            f"{name} must return {size} outputs, got a single value. Return size independent "
-            f"outputs, or wrap the function: dpaudit.one_at_a_time({name})."
+            f"{name} must return {size} outputs, got a single value. Draw noise of shape size, so "
+            f"that each output has its own, or wrap the function: dpaudit.one_at_a_time({name}). "
+            f"One output repeated {size} times is not {size} outputs."
         )
     hint = f"Return one output per draw: size was {size}."
     if size in shape[1:]:
@@ -122,47 +138,127 @@ def _wrong_length(shape: tuple[int, ...], size: int, name: str) -> str:
     return f"{name} must return {size} outputs, got shape {shape}. {hint}"
 
 
-def _compact(outputs: list[Any]) -> Outputs:
-    """Turn a list of numbers, or of vectors of one shape, into an array; keep any other list."""
-    kinds = set(map(type, outputs))
+def _received(outputs: list[Any], name: str) -> Outputs:
+    """Make an array of numbers, or of arrays of one shape; of anything else a list of copies."""
+    kinds = frozenset(map(type, outputs))
     if kinds <= {bool, np.bool_}:
         return np.array(outputs, dtype=np.bool_)
-    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-        try:
-            return np.array(outputs, dtype=np.int64)
-        except OverflowError:
-            return outputs
-    if all(
-        issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
-        for kind in kinds
-    ):
-        return np.array(outputs, dtype=np.float64)
-    if all(issubclass(kind, complex | np.complexfloating) for kind in kinds):
-        return _two_columns(np.array(outputs, dtype=np.complex128))
-    if kinds == {np.ndarray} and len({output.shape for output in outputs}) == 1:
-        stacked = np.stack(outputs)
-        return stacked if stacked.dtype.kind in "biuf" else outputs
-    return outputs
+    if kinds <= _INTEGERS | _FLOATS:
+        numbers = _numbers(outputs, kinds)
+        return outputs if numbers is None else numbers
+    if kinds <= _COMPLEX:
+        return np.array(outputs, dtype=np.complex128)
+    if kinds == {np.ndarray}:
+        alike = {(output.shape, output.dtype) for output in outputs}
+        if len(alike) == 1 and outputs[0].dtype.kind in _NUMERIC:
+            return np.stack(outputs)
+    if all(map(is_plain, kinds)):
+        return outputs
+    return [readable_copy(output, name) for output in outputs]
+
+
+def _numbers(outputs: list[Any], kinds: frozenset[type]) -> npt.NDArray[Any] | None:
+    """The array of real numbers; None where one of them would not be the same in it."""
+    try:
+        if kinds <= _INTEGERS:
+            return np.array(list(map(int, outputs)), dtype=np.int64)
+        numbers = np.array(outputs, dtype=np.float64)
+    except OverflowError:
+        return None
+    large = np.isfinite(numbers) & (np.abs(numbers) >= LARGEST_EXACT)
+    return None if kinds & _INTEGERS and large.any() else numbers
 
 
 def rows(outputs: Outputs) -> list[Any]:
     """List the outputs one by one; the rows of an array become tuples, which can be counted."""
     if isinstance(outputs, list):
         return outputs
-    rows: list[Any] = outputs.tolist()
-    return rows if outputs.ndim == 1 else [_nested(row, outputs.ndim - 1) for row in rows]
+    if outputs.ndim > 1:
+        return [tuple(rows(row)) for row in outputs]
+    # Of times, tolist may give plain integers.
+    return list(outputs) if outputs.dtype.kind in "mM" else outputs.tolist()
 
 
-def joined(pieces: list[Outputs]) -> Outputs:
-    """One sample of several pieces: an array where all are arrays of one shape."""
+def common_dtype(arrays: Sequence[npt.NDArray[Any]]) -> np.dtype[Any] | None:
+    """The dtype in which arrays can be put together and no output changes; None if there is none.
+
+    >>> common_dtype([np.array([1, 2]), np.array([0.5])])
+    dtype('float64')
+    >>> common_dtype([np.array([2**60]), np.array([0.5])]) is None
+    True
+    """
+    kinds = {array.dtype.kind for array in arrays}
+    if len({array.shape[1:] for array in arrays}) != 1:
+        return None
+    if not (kinds <= set(_REAL) or kinds == {"c"}):
+        return None
+    dtype = np.result_type(*(array.dtype for array in arrays))
+    rounds = dtype.kind == "f" and len(kinds) > 1
+    return None if rounds and any(map(has_large_integers, arrays)) else dtype
+
+
+def has_large_integers(array: npt.NDArray[Any]) -> bool:
+    """Tell whether an array of integers holds one that a float may not."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
+        return False
+    return bool(int(array.max()) > LARGEST_EXACT or int(array.min()) < -LARGEST_EXACT)
+
+
+def joined(pieces: Sequence[Outputs]) -> Outputs:
+    """One sample of several pieces: an array where all are arrays that fit together."""
     arrays = [piece for piece in pieces if isinstance(piece, np.ndarray)]
-    if len(arrays) == len(pieces) > 0 and len({array.shape[1:] for array in arrays}) == 1:
-        return np.concatenate(arrays)
+    if len(arrays) == len(pieces) > 0:
+        dtype = common_dtype(arrays)
+        if dtype is not None:
+            return np.concatenate(arrays, dtype=dtype)
     return [output for piece in pieces for output in rows(piece)]
 
 
-def _nested(row: list[Any], depth: int) -> tuple[Any, ...]:
-    return tuple(row) if depth == 1 else tuple(_nested(inner, depth - 1) for inner in row)
+@dataclass(slots=True)
+class ArrayForms:
+    """Notices NumPy changing outputs because of others in the same array.
+
+    `np.array([1, 2j])` makes a complex number of 1, and `np.array([1, "x"])` a text: which form an
+    output has then depends on the other outputs of its call, and the form would tell the sides
+    apart although the mechanism does not. The arrays of one mechanism must be of one form.
+
+    >>> forms = ArrayForms()
+    >>> forms.see(np.array([1, 2]), "noisy")
+    >>> forms.see(np.array(["1", "none"]), "noisy")
+    Traceback (most recent call last):
+    dpaudit.readable.InvalidOutput: noisy returned an array of int64 at one call and of <U4 at
+    another. NumPy gives all outputs in an array one form, so what an output looks like depends on
+    the others. Return a list, or always the same dtype.
+    """
+
+    _first: dict[str, np.dtype[Any]] = field(default_factory=dict)
+
+    def see(self, result: object, name: str) -> None:
+        """Look at what a call gave back; `InvalidOutput` if it is of another form than before."""
+        if not isinstance(result, np.ndarray) or result.dtype.kind == "O":
+            return
+        self._first.setdefault(_form(result), result.dtype)
+        forms = set(self._first)
+        if len(forms) > 1 and forms != {"real", "integer"} and forms != {"real", "float"}:
+            first, *_, last = self._first.values()
+            raise InvalidOutput(
+                f"{name} returned an array of {_said(first)} at one call and of {_said(last)} at "
+                "another. NumPy gives all outputs in an array one form, so what an output looks "
+                "like depends on the others. Return a list, or always the same dtype."
+            )
+
+
+def _form(array: npt.NDArray[Any]) -> str:
+    """What cannot be mixed: large integers and floats, reals and complex numbers, texts, times."""
+    if array.dtype.kind == "f":
+        return "float"
+    if array.dtype.kind in "iub":
+        return "integer" if has_large_integers(array) else "real"
+    return array.dtype.kind
+
+
+def _said(dtype: np.dtype[Any]) -> str:
+    return dtype.name if dtype.kind in _NUMERIC else str(dtype)
 
 
 def short(value: object) -> str:

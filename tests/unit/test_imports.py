@@ -27,6 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "outputs",
             "pair",
             "plain",
+            "readable",
             "returned",
             "stats",
             "suite",

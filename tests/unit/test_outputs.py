@@ -121,7 +121,7 @@ def test_leaves_are_told_apart_by_type() -> None:
         "b'1'",
         "None",
         "Colour.RED",
-        "Level.LOW",
+        "1",  # an integer enumeration is a number, as it is in an array
         "[]",
         "{}",
         "1.5",

@@ -78,9 +78,9 @@ def test_arrays_of_other_things_become_lists() -> None:
     assert draw(masked) == [None] + [1.0] * (SIZE - 1)
 
 
-def test_complex_numbers_become_two_columns() -> None:
+def test_complex_numbers_become_an_array() -> None:
     for result in (np.array([1 + 2j] * SIZE), [1 + 2j] * SIZE):
-        np.testing.assert_array_equal(draw(result), [[1.0, 2.0]] * SIZE)
+        np.testing.assert_array_equal(draw(result), [1 + 2j] * SIZE)
 
 
 def test_a_table_is_taken_as_an_array() -> None:
@@ -114,7 +114,7 @@ def test_what_is_not_one_output_per_draw_is_refused(result: object, message: str
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (3.0, r"a single value\. Return size independent outputs, or wrap.*one_at_a_time\(fixed\)"),
+        (3.0, r"a single value\. Draw noise of shape size.* or wrap.*one_at_a_time\(fixed\)"),
         (np.float64(3.0), r"a single value"),
         (np.zeros((2, SIZE)), r"got shape \(2, 6\)\. Put the draws on the first axis\."),
         (np.zeros(5), r"must return 6 outputs, got shape \(5,\)\. Return one output per draw"),

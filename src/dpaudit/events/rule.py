@@ -64,7 +64,7 @@ class Rule:
 
     def holds(self, outputs: Outputs) -> npt.NDArray[np.bool_]:
         """Tell for each output whether the event happened."""
-        encoder = Encoder(always=self.places)
+        encoder = Encoder(only=self.places)
         return self.event.holds(self._seen(encoder.encode(outputs), encoder))
 
     @property
@@ -78,7 +78,8 @@ class Rule:
         numbers = np.zeros((len(table), len(self.places)))
         atoms = np.full(numbers.shape, MISSING, dtype=np.int32)
         names, codes = encoder.names, table.codes()
-        for position, name in enumerate(self.places):
+        for position, place in enumerate(self.places):
+            name = place.rstrip("'")  # [x] and {0: x} are one place here
             if name not in names:
                 continue
             column = names.index(name)

@@ -8,7 +8,7 @@ from dpaudit.outputs.bits import FloatView
 from dpaudit.outputs.layout import OTHER, WORDS, Layout
 from dpaudit.outputs.leaves import RAISED, Key
 from dpaudit.outputs.sheet import encoded
-from dpaudit.outputs.table import MISSING, Table
+from dpaudit.outputs.table import MISSING, Codes, Table
 from dpaudit.returned import Outputs
 
 
@@ -36,9 +36,9 @@ class Encoder:
     ('output', 'grain(output)', 'magnitude(output)', 'width(output)', 'last_bits(output)')
     """
 
-    def __init__(self, *, floats: FloatView = "real", always: Collection[str] = ()) -> None:
-        """`always` names lengths, types, messages and bits that are columns in any case."""
-        self._layout = Layout(always, floats)
+    def __init__(self, *, floats: FloatView = "real", only: Collection[str] | None = None) -> None:
+        """`only` names the columns to be made, lengths, types, messages and bits among them."""
+        self._layout = Layout(only, floats)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,8 +60,18 @@ class Encoder:
         columns = enumerate(self._layout.columns)
         return tuple(number for number, column in columns if column.counts_keys)
 
+    @property
+    def known(self) -> Codes:
+        """The highest code of every column so far: what `Table.as_known` needs."""
+        words = [len(column.words) for column in self._layout.columns]
+        return np.array(words, dtype=np.int32) + np.int32(len(WORDS) - 1)
+
     def encode(self, outputs: Outputs) -> Table:
-        """Turn one output per draw into one row per draw, with all columns known by then."""
+        """Turn one output per draw into one row per draw, with all columns known by then.
+
+        In columns that were known before, the row of an output depends on nothing else in the
+        batch, but for the codes of new words: see `Table.as_known`.
+        """
         return encoded(outputs, self._layout)
 
     def widen(self, table: Table) -> Table:

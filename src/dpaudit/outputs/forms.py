@@ -1,13 +1,15 @@
 """Forms of libraries and of classes, opened: arrays, records, series, frames and objects.
 
-What comes out is a list, a dict, `Columns` (a frame) or `Fields` (an object).
+What comes out is a list, a dict, `Columns` (a frame), `Fields` (an object) or seconds (a duration).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import enum
 import functools
+import math
 import numbers
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.readable import has_plain_repr, public_fields
 from dpaudit.returned import Raised
 
 _KNOWN = (Raised, enum.Enum, numbers.Number, Mapping, Sequence, Set)  # without a look inside
@@ -53,7 +56,9 @@ def opened(value: Any) -> Any:
         return _opened_frame(value)
     if form == "Series":
         return _opened_series(value)
-    return _fields(value) if form == "object" else value
+    if form == "duration":
+        return _opened_duration(value)
+    return Fields(public_fields(value)) or value if form == "object" else value
 
 
 def can_be_opened(kind: type) -> bool:
@@ -67,20 +72,26 @@ def _form(kind: type) -> str | None:
         return "array"
     if issubclass(kind, np.void):
         return "record"
+    if issubclass(kind, np.timedelta64 | datetime.timedelta):
+        return "duration"
+    if issubclass(kind, np.generic):
+        return None
     library, name = kind.__module__.partition(".")[0], kind.__name__
     if library in ("pandas", "polars") and name in ("DataFrame", "Series"):
         return name
+    if hasattr(kind, "__array__"):  # a tensor: its repr leaves out digits and entries
+        return "array"
     if issubclass(kind, _KNOWN):
         return None
-    plain = kind.__repr__ is object.__repr__  # which says where it lies, not what it is
-    return "object" if plain or dataclasses.is_dataclass(kind) else None
+    return "object" if has_plain_repr(kind) or dataclasses.is_dataclass(kind) else None
 
 
-def _opened_array(array: npt.NDArray[Any]) -> Any:
+def _opened_array(value: Any) -> Any:
     """Lists, or the value of an array without an axis; the columns of a structured one."""
+    array = value if isinstance(value, np.ndarray) else np.asarray(value)
     if array.dtype.names is not None and array.ndim == 1:
         return Columns(len(array), {name: listed(array[name]) for name in array.dtype.names})
-    return listed(array) if array.ndim > 0 else array[()]
+    return listed(array) if array.ndim > 0 else opened(array[()])
 
 
 def listed(array: npt.NDArray[Any]) -> list[Any]:
@@ -113,10 +124,24 @@ def _counts(index: Any) -> bool:
     return list(index) == list(range(len(index)))
 
 
-def _fields(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value) if hasattr(value, field.name)]
-    else:
-        names = sorted(getattr(value, "__dict__", {}))
-    public = [name for name in names if not name.startswith("_")]
-    return Fields((name, getattr(value, name)) for name in public) if public else value
+_ATTOSECONDS = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
+_ATTOSECONDS = {unit: seconds * 10**18 for unit, seconds in _ATTOSECONDS.items()} | {
+    unit: 1000**power for power, unit in enumerate(("as", "fs", "ps", "ns", "us", "ms"))
+}
+
+
+def _opened_duration(value: np.timedelta64 | datetime.timedelta) -> Any:
+    """The seconds of a duration; its months, if that is what it counts; NaN if it is none.
+
+    >>> _opened_duration(np.timedelta64(90, "m")), _opened_duration(np.timedelta64(2, "Y"))
+    (5400.0, {'months': 24})
+    """
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if np.isnat(value):
+        return math.nan
+    unit, step = np.datetime_data(value.dtype)
+    count = int(value.view(np.int64)) * step
+    if unit in ("Y", "M"):
+        return {"months": count * (12 if unit == "Y" else 1)}
+    return count * _ATTOSECONDS.get(unit, 10**18) / 10**18  # rounded once, in whatever unit

@@ -1,5 +1,6 @@
 """The columns known so far, and the places of the output they stand for."""
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ class Column:
     """What a column has held so far: its words, and the kinds of its numbers."""
 
     name: str
+    most_words: float = MAX_WORDS
     codes: dict[tuple[str, str], int] = field(default_factory=lambda: {("NoneType", "None"): NONE})
     words: list[str] = field(default_factory=list)
     kinds: set[str] = field(default_factory=set)
@@ -28,7 +30,7 @@ class Column:
         """Give the code of a word, a new one at first sight while there is room."""
         code = self.codes.get(key)
         if code is None:
-            if len(self.words) >= MAX_WORDS:
+            if len(self.words) >= self.most_words:
                 return OTHER
             code = self.codes[key] = len(WORDS) + len(self.words)
             self.words.append(key[1])
@@ -51,11 +53,15 @@ class Place:
 
 
 class Layout:
-    """Columns in the order of their first sight, found by place."""
+    """Columns in the order of their first sight, found by place.
 
-    def __init__(self, always: Collection[str] = (), floats: FloatView = "real") -> None:
-        self.always = frozenset(always)  # columns that are there even where they do not vary
-        about = (about_bits(name) for name in self.always)
+    With `only`, the places of these names have columns and no others, and a column has room for
+    every word. So what is written of an output does not depend on those before it.
+    """
+
+    def __init__(self, only: Collection[str] | None = None, floats: FloatView = "real") -> None:
+        self.only = None if only is None else frozenset(name.rstrip("'") for name in only)
+        about = (about_bits(name) for name in self.only or ())
         self._bits_of = frozenset(place for _, place in filter(None, about))
         self._bits_left = MAX_BITS if floats == "bits" else 0
         self.columns: list[Column] = []
@@ -64,10 +70,28 @@ class Layout:
 
     def is_full(self) -> bool:
         """Tell whether a new place no longer gets a column of its own."""
+        if self.only is not None:
+            return False
         return len(self.columns) - (self.rest.column is not None) >= MAX_COLUMNS
+
+    def beside(
+        self, place: Place, kind: str, key: Any, name: str, *, varies: bool
+    ) -> tuple[Place, bool] | None:
+        """Where to write a length, a type or a message, and whether for every output.
+
+        It has a column once it varies. Without room for one, it is written for the outputs alone
+        that are unlike those seen before there was none: not for all because one is unlike.
+        """
+        if self.only is not None:
+            return (self.place_inside(place, kind, key, name), True) if name in self.only else None
+        if varies and (not self.is_full() or (kind, key) in place.inside):
+            return self.place_inside(place, kind, key, name), True
+        return (Place(name), False) if self.is_full() else None
 
     def column_of(self, place: Place) -> int | None:
         """Give the column of a leaf, a new one at first sight; None when there is no room."""
+        if self.only is not None:
+            return self._one_of_few(place)
         if place.column is None and (place is self.rest or not self.is_full()):
             names = {column.name for column in self.columns}
             name = place.name
@@ -75,6 +99,17 @@ class Layout:
                 name += "'"
             place.column = len(self.columns)
             self.columns.append(Column(name))
+        return place.column
+
+    def _one_of_few(self, place: Place) -> int | None:
+        """The column of a name, which [x] and {0: x} share; None for all but a few names."""
+        assert self.only is not None
+        if place.column is None and place.name in self.only:
+            names = [column.name for column in self.columns]
+            if place.name not in names:
+                self.columns.append(Column(place.name, most_words=math.inf))
+                names.append(place.name)
+            place.column = names.index(place.name)
         return place.column
 
     def shows_bits(self, place: Place, *, floats: bool) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.outputs.forms import Columns, Fields, can_be_opened, opened
-from dpaudit.returned import Raised
+from dpaudit.returned import LARGEST_EXACT, Raised, has_large_integers
 
 Values: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 Key: TypeAlias = tuple[str, str]  # type and text of a word
@@ -24,7 +24,6 @@ MESSAGE = "error message"  # the column of what they say
 
 _FAMILIES = ("number", "word", "error", "complex", "object", "sequence", "mapping", "frame")
 CONTAINERS = ("sequence", "mapping", "frame")  # the last families: what has a length
-_EXACT = 2**53  # beyond it a float no longer tells an integer from the next
 _WHOLE = int | np.integer | Fraction
 
 
@@ -46,7 +45,7 @@ def families(values: Values) -> list[tuple[str, npt.NDArray[np.intp] | None, Val
 
 @functools.lru_cache(maxsize=256)
 def _family(kind: type) -> str:
-    if issubclass(kind, enum.Enum | str | bytes | bytearray | memoryview | Set):
+    if issubclass(kind, str | bytes | bytearray | memoryview | Set):
         return "word"
     if issubclass(kind, int | float | Fraction | Decimal | np.bool_ | np.integer | np.floating):
         return "number"
@@ -81,8 +80,6 @@ def type_name(kind: type) -> str | None:
     """
     if kind is type(None) or _family(kind) in ("number", "complex", "error"):
         return None
-    if issubclass(kind, enum.Enum):
-        return kind.__qualname__
     return next((name for types, name in _KINDS if issubclass(kind, types)), kind.__qualname__)
 
 
@@ -100,19 +97,27 @@ def number_kinds(values: Values) -> set[str]:
 def too_big(values: Values) -> npt.NDArray[np.intp]:
     """Find the integers that a float may not hold exactly."""
     if isinstance(values, np.ndarray):
-        if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or len(values) == 0:
+        if not has_large_integers(values):
             return np.zeros(0, dtype=np.intp)
-        if int(values.max()) <= _EXACT and int(values.min()) >= -_EXACT:
-            return np.zeros(0, dtype=np.intp)
-        return np.flatnonzero([abs(value) > _EXACT for value in values.tolist()])
+        return np.flatnonzero([abs(value) > LARGEST_EXACT for value in values.tolist()])
     if not any(issubclass(kind, _WHOLE) for kind in set(map(type, values))):
         return np.zeros(0, dtype=np.intp)
     try:
-        if not np.any(np.abs(np.array(values, dtype=np.float64)) >= _EXACT):
+        if not np.any(np.abs(floats_of(values)) >= LARGEST_EXACT):
             return np.zeros(0, dtype=np.intp)
     except OverflowError:
         pass
-    return np.flatnonzero([isinstance(v, _WHOLE) and abs(int(v)) > _EXACT for v in values])
+    return np.flatnonzero([isinstance(v, _WHOLE) and abs(int(v)) > LARGEST_EXACT for v in values])
+
+
+def floats_of(values: Values) -> npt.NDArray[np.float64]:
+    """Real numbers of any type as floats; a signalling NaN is a NaN."""
+    with np.errstate(over="ignore"):  # a long double may be an infinity here
+        try:
+            return np.array(values, dtype=np.float64)
+        except ValueError:
+            quiet = [np.nan if isinstance(v, Decimal) and v.is_nan() else v for v in values]
+            return np.array(quiet, dtype=np.float64)
 
 
 def keys_of(values: Values) -> list[Key]:
@@ -131,18 +136,34 @@ def key_of(value: object) -> Key:
     >>> key_of("yes"), key_of({2, 1}), key_of(object())
     (('str', "'yes'"), ('set', '{1, 2}'), ('object', '<object object>'))
     """
-    if isinstance(value, enum.Enum):
-        return "enum", f"{type(value).__name__}.{value.name}"
     if isinstance(value, str):
-        return "str", _cut(repr(str(value)))
+        return "str", _cut(repr(str.__str__(value)))
     if isinstance(value, bytes | bytearray | memoryview):
         return "bytes", _cut(repr(bytes(value)))
+    if isinstance(value, enum.Enum) and not isinstance(value, int | float):
+        return "enum", f"{type(value).__name__}.{value.name}"
+    if isinstance(value, np.datetime64):
+        return "datetime64", _instant(value)
     if isinstance(value, Set):
         inside = ", ".join(sorted(key_of(element)[1] for element in value))
         return "set", _cut(f"{{{inside}}}" if inside else "set()")
     if isinstance(value, int):
-        return "int", _cut(repr(value) if value.bit_length() < 1000 else hex(value))
+        number = int(value)
+        return "int", _cut(repr(number) if number.bit_length() < 1000 else hex(number))
     return type(value).__qualname__, _cut(without_addresses(repr(value)))
+
+
+def _instant(value: np.datetime64) -> str:
+    """A moment in words, the same in whatever unit it is kept.
+
+    >>> _instant(np.datetime64("2024-05-01")), _instant(np.datetime64("2024-05-01T00:00:00.500"))
+    ('2024-05-01T00:00:00', '2024-05-01T00:00:00.5')
+    """
+    if np.isnat(value):
+        return "NaT"
+    coarse = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D", "h", "m", "s")
+    text = str(np.datetime_as_string(value, unit="s") if coarse else value)
+    return text if "." not in text else text.rstrip("0").rstrip(".")
 
 
 def without_addresses(text: str) -> str:

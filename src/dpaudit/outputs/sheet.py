@@ -1,5 +1,6 @@
 """One batch of outputs, written column by column."""
 
+import math
 from collections.abc import Sequence, Set
 from typing import Any, TypeAlias
 
@@ -17,6 +18,7 @@ from dpaudit.outputs.leaves import (
     Key,
     Values,
     families,
+    floats_of,
     hash_of,
     key_of,
     keys_of,
@@ -28,6 +30,7 @@ from dpaudit.outputs.leaves import (
 from dpaudit.outputs.table import MINUS_INF, MISSING, NAN, PLUS_INF, Codes, Floats, Table
 from dpaudit.returned import Outputs
 
+_SHOWN_INSIDE = ("list", "dict")  # types
 _MAX_DEPTH = 32  # deeper containers are words, so that a list inside itself ends
 
 _Rows: TypeAlias = npt.NDArray[np.intp] | None  # None: every row
@@ -36,7 +39,7 @@ _Lengths: TypeAlias = npt.NDArray[np.int64]
 
 def encoded(outputs: Outputs, layout: Layout) -> Table:
     """Turn outputs into a table, and add to the layout what is new in them."""
-    numeric = isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf"
+    numeric = isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biufc"
     sheet = _Sheet(layout, len(outputs))
     if len(outputs) > 0:
         values = listed(outputs) if isinstance(outputs, np.ndarray) and not numeric else outputs
@@ -69,11 +72,13 @@ class _Sheet:
             for family, index, some in families(values)
         ]
         lengths = [
-            (chosen, _lengths_of(some)) for family, chosen, some in parts if family in CONTAINERS
+            (family, chosen, _lengths_of(some))
+            for family, chosen, some in parts
+            if family in CONTAINERS
         ]
         for position, (family, chosen, some) in enumerate(parts):
             if position == len(parts) - len(lengths):  # containers come last
-                self._lengths(place, lengths, {family for family, *_ in parts[position:]})
+                self._lengths(place, lengths)
             self._part(family, place, chosen, some, depth)
 
     def _part(self, family: str, place: Place, rows: _Rows, values: Values, depth: int) -> None:
@@ -96,9 +101,10 @@ class _Sheet:
             case "frame":
                 self._frames(place, rows, values, depth)
             case "complex":
-                for name in ("real", "imag"):
+                values = np.asarray(values)
+                for name, some in (("real", values.real), ("imag", values.imag)):
                     part = self._layout.place_inside(place, ".", name, f"{place.name}.{name}")
-                    self._numbers(part, rows, [getattr(value, name) for value in values])
+                    self._numbers(part, rows, some)
 
     def table(self) -> Table:
         """Give the batch, with nothing in the columns that were not written."""
@@ -126,15 +132,15 @@ class _Sheet:
             rows, values = _chosen(rows, small), [values[i] for i in small.tolist()]
         if len(values) == 0:
             return
-        with np.errstate(over="ignore"):  # a long double may be an infinity here
-            numbers = np.array(values, dtype=np.float64)
+        numbers = floats_of(values)
         column = self._layout.column_of(place)
-        if column is None:
+        if column is not None:
+            self._layout.columns[column].kinds |= number_kinds(values)
+            self._put(column, rows, *_parted(numbers))
+        elif self._layout.only is None:
             numbers[np.isnan(numbers)] = np.nan  # one NaN, and in the next line one zero
             self._fold(place.name, rows, (numbers + 0.0).view(np.uint64))
             return
-        self._layout.columns[column].kinds |= number_kinds(values)
-        self._put(column, rows, *_parted(numbers))
         if self._layout.shows_bits(place, floats=has_floats(values)):
             self._bits(place, rows, numbers)
 
@@ -153,6 +159,8 @@ class _Sheet:
     def _words(self, place: Place, rows: _Rows, keys: Sequence[Key]) -> None:
         column = self._layout.column_of(place)
         if column is None:
+            if self._layout.only is not None:
+                return
             hashes = {key: hash_of(" ".join(key)) for key in dict.fromkeys(keys)}
             self._fold(place.name, rows, np.array([hashes[key] for key in keys], dtype=np.uint64))
             return
@@ -163,10 +171,11 @@ class _Sheet:
     def _array(self, place: Place, rows: _Rows, values: npt.NDArray[Any], depth: int) -> None:
         """Write numbers, by position if they have more axes."""
         if values.ndim == 1:
-            self._numbers(place, rows, values)
+            self._part("complex" if values.dtype.kind == "c" else "number", place, rows, values, 0)
             return
+        self._type_words(place, rows, ["list"] * len(values), [False] * len(values))
         lengths = np.full(len(values), values.shape[1], dtype=np.int64)
-        self._lengths(place, [(rows, lengths)], {"sequence"})
+        self._lengths(place, [("sequence", rows, lengths)])
         self._empty(place, rows, lengths, "[]")
         for position in range(values.shape[1]):
             self._array(self._at(place, position), rows, values[:, position], depth + 1)
@@ -221,12 +230,16 @@ class _Sheet:
         """Write errors by their class, and what they say once it differs."""
         self._words(place, rows, [(RAISED, repr(error)) for error in values])
         messages = [without_addresses(error.message) for error in values]
-        if place.message is None:
+        if place.message is None and not self._layout.is_full():
             place.message = messages[0]
-        place.messages_vary |= any(message != place.message for message in messages)
-        if place.messages_vary or MESSAGE in self._layout.always:
-            part = self._layout.place_inside(place, "error", None, MESSAGE)
-            self._words(part, rows, keys_of(messages))
+        unlike = [message != place.message for message in messages]
+        place.messages_vary |= any(unlike)
+        self._beside(
+            self._layout.beside(place, "error", None, MESSAGE, varies=place.messages_vary),
+            rows,
+            keys_of(messages),
+            unlike,
+        )
 
     def _types(self, place: Place, rows: _Rows, values: Values) -> None:
         """Write the types of words and containers at a place once words are not of one type.
@@ -234,36 +247,69 @@ class _Sheet:
         Lists and dicts show what they are by the places inside them.
         """
         known = {kind: type_name(kind) for kind in set(map(type, values))}
-        place.types.update(name for name in known.values() if name not in (None, "list", "dict"))
+        names = {name for name in known.values() if name not in (None, *_SHOWN_INSIDE)}
+        unlike = names - place.types
+        if not self._layout.is_full():
+            place.types.update(name for name in names if name is not None)
+        said = [known[type(value)] for value in values]
+        self._type_words(place, rows, said, [name in unlike for name in said])
+
+    def _type_words(
+        self, place: Place, rows: _Rows, said: Sequence[str | None], unlike: Sequence[bool]
+    ) -> None:
+        """Write what the types are called, once there are several."""
         name = f"type({place.name})"
-        if len(place.types) > 1 or name in self._layout.always:
-            said = [known[type(value)] for value in values]
-            index = [row for row, one in enumerate(said) if one is not None]
-            if index:
-                part = self._layout.place_inside(place, "type", None, name)
-                keys = [("type", one) for one in said if one is not None]
-                self._words(part, _some_rows(rows, index, len(values)), keys)
+        where = self._layout.beside(place, "type", None, name, varies=len(place.types) > 1)
+        if where is None:
+            return
+        index = [row for row, one in enumerate(said) if one is not None]
+        if index:
+            some = _some_rows(rows, index, len(said))
+            keys = [("type", one) for one in said if one is not None]
+            self._beside(where, some, keys, [unlike[row] for row in index])
+
+    def _beside(
+        self,
+        where: tuple[Place, bool] | None,
+        rows: _Rows,
+        keys: Sequence[Key],
+        unlike: Sequence[bool],
+    ) -> None:
+        """Write words of all rows, or of those that are unlike the ones before."""
+        if where is None:
+            return
+        part, whole = where
+        if whole:
+            self._words(part, rows, keys)
+        elif any(unlike):
+            odd = np.flatnonzero(unlike)
+            self._words(part, _chosen(rows, odd), [keys[row] for row in odd.tolist()])
 
     def _at(self, place: Place, position: int) -> Place:
         return self._layout.place_inside(place, "[]", position, f"{place.name}[{position}]")
 
-    def _lengths(
-        self, place: Place, containers: list[tuple[_Rows, _Lengths]], kinds: set[str]
-    ) -> None:
+    def _lengths(self, place: Place, containers: list[tuple[str, _Rows, _Lengths]]) -> None:
         """Write the lengths of all containers at a place once they differ."""
-        for _, lengths in containers:
-            if place.length is None:
+        for _, _, lengths in containers:
+            if place.length is None and not self._layout.is_full():
                 place.length = int(lengths[0])
-            place.length_varies = place.length_varies or bool(np.any(lengths != place.length))
-        frames = kinds == {"frame"}
-        name = f"{place.name}.shape[0]" if frames else f"len({place.name})"
-        if place.length_varies or name in self._layout.always:
-            length = self._layout.place_inside(place, "len", frames, name)
-            column = self._layout.column_of(length)
+            place.length_varies |= bool(np.any(lengths != place.length))
+        for family, rows, lengths in containers:
+            frames = family == "frame"
+            name = f"{place.name}.shape[0]" if frames else f"len({place.name})"
+            where = self._layout.beside(place, "len", frames, name, varies=place.length_varies)
+            if where is None:
+                continue
+            part, whole = where
+            column = self._layout.column_of(part)
             if column is not None:
-                self._layout.columns[column].counts_keys = kinds == {"mapping"}
-            for rows, lengths in containers:
-                self._numbers(length, rows, lengths)
+                of_dicts = {family for family, *_ in containers} == {"mapping"}
+                self._layout.columns[column].counts_keys = of_dicts
+            odd = np.flatnonzero(lengths != place.length)
+            if whole:
+                self._numbers(part, rows, lengths)
+            elif len(odd) > 0:
+                self._numbers(part, _chosen(rows, odd), lengths[odd])
 
     def _empty(self, place: Place, rows: _Rows, lengths: _Lengths, word: str) -> None:
         """Write containers without places inside as words, for they have no other column."""
@@ -302,6 +348,7 @@ def _by_key(mappings: Values) -> list[tuple[Any, list[int], list[Any]]]:
     found: dict[Any, tuple[list[int], list[Any]]] = {}
     for row, mapping in enumerate(mappings):
         for key, value in mapping.items():
+            key = math.nan if key != key else key  # one NaN for all
             index, some = found.setdefault(key, ([], []))
             index.append(row)
             some.append(value)
@@ -309,6 +356,8 @@ def _by_key(mappings: Values) -> list[tuple[Any, list[int], list[Any]]]:
 
 
 def _item(place: Place, key: object) -> str:
+    if isinstance(key, int | float) and math.isfinite(key) and key == int(key):
+        key = int(key)  # 1, 1.0 and True are one key
     return f"{place.name}[{key_of(key)[1]}]"
 
 

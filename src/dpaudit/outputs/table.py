@@ -41,6 +41,16 @@ class Table:
         atoms = None if self.atoms is None else self.atoms[:, :columns]
         return Table(self.numbers[:, :columns], atoms)
 
+    def as_known(self, known: Codes) -> "Table":
+        """Read the outputs as they looked when `known` were the highest codes of all columns.
+
+        A later column is left out, and any later word is only a new word, whichever it is.
+        """
+        table = self.narrow(len(known))
+        if table.atoms is None:
+            return table
+        return Table(table.numbers, np.minimum(table.atoms, known + np.int32(1)))
+
     def take(self, index: Any) -> "Table":
         """Give the rows chosen by a mask, an array of positions or a slice."""
         return Table(self.numbers[index], None if self.atoms is None else self.atoms[index])

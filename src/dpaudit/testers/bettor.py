@@ -38,6 +38,7 @@ class PairBettor:
         self._encoder = encoder
         self._ensemble: Ensemble | None = None
         self._columns = 0
+        self._known = encoder.known  # when a batch was last learned
         self._refit_at = FIRST_BATCH
         self._log_share = np.zeros((1, len(book.levels)))  # of each hand in the wealth
         self._hands = np.zeros((1, len(book.levels)))  # the log-wealth of each hand at each level
@@ -71,10 +72,9 @@ class PairBettor:
             return None
         self._fit()
         assert self._ensemble is not None
-        # A field never seen before is learned after this batch: whether to bet must not depend on
-        # the outputs that are bet on.
-        known = table.narrow(self._columns)
-        rows, index = self.sample.compress(known)
+        # A field or a word never seen before is learned after this batch: a bet must not depend on
+        # the other outputs that are bet on.
+        rows, index = self.sample.compress(table.as_known(self._known))
         guesses = self._ensemble.guesses(rows)
         up, down = self._book.log_payoffs(self._ensemble.average(guesses), guesses)
         crossing = self._crossing(up, down, index, labels, target)
@@ -95,6 +95,7 @@ class PairBettor:
                 self.sample.widen(self._encoder.widen)
                 index = None
             self._columns, self._ensemble = table.columns, None
+        self._known = self._encoder.known[: table.columns]
         self.sample.add(table, labels, index)
 
     def log_odds(self, table: Table) -> Floats:

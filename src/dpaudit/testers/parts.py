@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.outputs import NONE, Encoder, Table
-from dpaudit.returned import Outputs, checked, rows
+from dpaudit.returned import Outputs, checked, joined
 from dpaudit.testers.batch import Samples
 
 Labels = npt.NDArray[np.bool_]
@@ -98,13 +98,11 @@ def sample(outputs: Samples, name: str) -> Outputs:
 
 
 def _pooled(first: Outputs, second: Outputs) -> Outputs:
-    """Both sides below each other, as an array where both are arrays of one kind."""
-    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-        if {first.shape[1:], second.shape[1:]} == {(), (1,)}:
-            first, second = first.reshape(len(first)), second.reshape(len(second))
-        if first.shape[1:] == second.shape[1:] and first.dtype == second.dtype:
-            return np.concatenate([first, second])
-    return rows(first) + rows(second)
+    """Both sides below each other; a single column is a plain array."""
+    sides = [first, second]
+    if {one.shape[1:] for one in sides if isinstance(one, np.ndarray)} == {(), (1,)}:
+        sides = [np.reshape(one, len(one)) for one in sides]
+    return joined(sides)
 
 
 def _chosen(pool: Outputs, index: npt.NDArray[np.intp]) -> Outputs:
@@ -113,8 +111,4 @@ def _chosen(pool: Outputs, index: npt.NDArray[np.intp]) -> Outputs:
 
 def as_known(table: Table, known: Table) -> Table:
     """Read a table as if only the columns and words of another were known."""
-    table = table.narrow(known.columns)
-    if table.atoms is None:
-        return table
-    words = np.maximum(known.codes().max(axis=0, initial=-1), NONE)  # codes are given in order
-    return Table(table.numbers, np.minimum(table.atoms, words + 1).astype(np.int32))
+    return table.as_known(np.maximum(known.codes().max(axis=0, initial=-1), NONE))
