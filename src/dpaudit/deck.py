@@ -28,6 +28,7 @@ def in_hand(outputs: Any, neighbour_outputs: Any) -> tuple[Outputs, Outputs]:
     >>> first.shape, first.dtype == second.dtype, in_hand(["yes", None], [0, 1])[0]
     ((3,), True, ['yes', None])
     """
+    _refuse_if_converted(outputs, neighbour_outputs)
     first, second = _read(outputs, SIDES.data), _read(neighbour_outputs, SIDES.neighbour)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         if {first.shape[1:], second.shape[1:]} == {(), (1,)}:
@@ -39,6 +40,18 @@ def in_hand(outputs: Any, neighbour_outputs: Any) -> tuple[Outputs, Outputs]:
         if dtype is not None and first.shape[1:] == second.shape[1:]:
             first, second = first.astype(dtype), second.astype(dtype)
     return first, second
+
+
+def _refuse_if_converted(outputs: Any, neighbour_outputs: Any) -> None:
+    """Refuse a text array beside one of numbers: NumPy makes texts of numbers beside one word."""
+    arrays = [one for one in (outputs, neighbour_outputs) if isinstance(one, np.ndarray)]
+    kinds = {"number" if one.dtype.kind in "biufc" else one.dtype.kind for one in arrays} - {"O"}
+    if len(kinds) > 1:
+        raise InvalidSamples(
+            f"{SIDES.data} is an array of {arrays[0].dtype} and {SIDES.neighbour} one of "
+            f"{arrays[1].dtype}. NumPy gives all outputs in an array one form, beside a single "
+            "word even numbers become texts: pass lists, or arrays with dtype=object."
+        )
 
 
 def _read(outputs: Any, name: str) -> Outputs:

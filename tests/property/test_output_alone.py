@@ -152,7 +152,8 @@ def received(output: Any, others: list[Any]) -> Iterator[tuple[str, Outputs, int
     boxed[:] = call
     yield "an array of objects", checked(boxed, len(call), "mechanism"), place
     if len(others) > 0:
-        sides = in_hand([output, output], [*others, *others])
+        # One side of vectors of length 1 and one of plain numbers are taken for alike.
+        sides = in_hand([output, output], [*others, output])
         yield "one of two sides in hand", joined(sides), 0
     given = {"data": [output], "neighbour": others or [output]}
     mechanism = Mechanism(

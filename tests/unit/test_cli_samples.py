@@ -15,7 +15,7 @@ from commands import error_line, run
 
 import dpaudit
 from dpaudit import PureDP, Trials
-from dpaudit.cli.samples import read_outputs
+from dpaudit.cli.samples import read_both
 from dpaudit.evidence import audit_from_json, load
 
 TARGET = ("audit", "dpaudit.mechanisms:ClippedSum", "--claim", "eps=1")
@@ -184,7 +184,7 @@ def test_arrays_are_read(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", array)
     np.savez(tmp_path / "a.npz", only=array)
     for name in ("a.npy", "a.npz"):
-        assert np.array_equal(read_outputs(tmp_path / name), array, equal_nan=True)
+        assert np.array_equal(read_both(tmp_path / name, tmp_path / name)[0], array, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_arrays_are_read(tmp_path: Path) -> None:
         ("a.txt", "1 2\n3\t4\n", [[1.0, 2.0], [3.0, 4.0]]),
         ("a.txt", "1, 2\n3,4\n", [[1.0, 2.0], [3.0, 4.0]]),
         ("a.txt", "inf\n-inf\n1e3\n", [math.inf, -math.inf, 1000.0]),
-        ("a.txt", "yes 1\nno\n", [["yes", 1.0], ["no"]]),
+        ("a.txt", "yes 1\nno\n", [["yes", 1.0], "no"]),
         ("a.json", '[1, "a", null, {"b": [2]}]', [1, "a", None, {"b": [2]}]),
         ("a.csv", "", []),
         ("a.csv", "1\r\n2\r\n", [1.0, 2.0]),
@@ -213,7 +213,7 @@ def test_arrays_are_read(tmp_path: Path) -> None:
 )
 def test_text_is_read_cell_by_cell(tmp_path: Path, name: str, text: str, outputs: Any) -> None:
     (tmp_path / name).write_bytes(text.encode("utf-8"))
-    assert read_outputs(tmp_path / name) == outputs
+    assert read_both(tmp_path / name, tmp_path / name)[0] == outputs
 
 
 def test_one_word_in_a_file_leaves_its_numbers_the_same(tmp_path: Path) -> None:
@@ -224,6 +224,35 @@ def test_one_word_in_a_file_leaves_its_numbers_the_same(tmp_path: Path) -> None:
     files = (str(tmp_path / "numbers.csv"), str(tmp_path / "mixed.csv"))
     result = run("samples", *files, "--claim", "eps=1", "--tester", "histogram", "--seed", "1")
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("tester", ["betting", "histogram", "hockey-stick"])
+@pytest.mark.parametrize(
+    "odd", ["heads tails", "heads,1", "3", "NA", ""], ids=["words", "cells", "number", "NA", "none"]
+)
+def test_one_odd_line_in_a_file_leaves_the_others_the_same(
+    tmp_path: Path, tester: str, odd: str
+) -> None:
+    """Null: fair coin flips on both sides, and one odd line on one; accused with 1e-6 at most."""
+    coins = np.random.default_rng(3).choice(["heads", "tails"], size=(2, 600))
+    (tmp_path / "coins.txt").write_text("\n".join(coins[0]))
+    (tmp_path / "odd.txt").write_text("\n".join([*coins[1], odd]))
+    files = (str(tmp_path / "coins.txt"), str(tmp_path / "odd.txt"))
+    result = run("samples", *files, "--claim", "eps=1", "--tester", tester, "--seed", "1")
+    assert result.exit_code == 0, result.output
+
+
+def test_a_header_is_looked_for_in_both_files_together(tmp_path: Path) -> None:
+    def read(first: str, second: str) -> Any:
+        paths = tmp_path / "first.csv", tmp_path / "second.csv"
+        for path, text in zip(paths, (first, second), strict=True):
+            path.write_text(text)
+        return read_both(*paths)
+
+    assert read("x\n1\n2\n", "x\n3\nNA\n4") == ([1.0, 2.0], [3.0, "NA", 4.0])
+    assert read("x\n1\n2\n", "3\n4\n") == ([1.0, 2.0], [3.0, 4.0])
+    assert read("NA\n1\n2\n", "3\nNA\n4\n") == (["NA", 1.0, 2.0], [3.0, "NA", 4.0])
+    assert read("x,y\n1,2\n", "x,y\n3,4\n") == ([[1.0, 2.0]], [[3.0, 4.0]])
 
 
 @pytest.mark.parametrize(

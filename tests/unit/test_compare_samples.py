@@ -333,6 +333,13 @@ def _halved(values: list[Any]) -> tuple[list[Any], list[Any]]:
     return values[::2], values[1::2]
 
 
+def test_an_array_of_texts_beside_one_of_numbers_is_refused() -> None:
+    numbers, texts = np.arange(50) % 3, np.array([*map(str, range(49)), "none"])
+    for outputs, others in ((numbers, texts), (texts, numbers)):
+        with pytest.raises(InvalidSamples, match="even numbers become texts: pass lists"):
+            compare_samples(outputs, others, PureDP(1.0))
+
+
 HONEST: dict[str, tuple[Any, Any]] = {
     "one column against none": (laplace(N).reshape(N, 1), laplace(N, seed=1)),
     "one column in lists": ([[x] for x in laplace(N)], laplace(N, seed=1)),

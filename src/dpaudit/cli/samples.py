@@ -59,8 +59,7 @@ def samples_command(ctx: click.Context, /, **options: Any) -> None:
 def _run(options: dict[str, Any]) -> Audit:
     claim, floats = read_claim(options["claim"]), read_floats(options)
     tester = read_tester(options["tester"])
-    outputs = read_outputs(options["outputs"])
-    neighbour_outputs = read_outputs(options["neighbour_outputs"])
+    outputs, neighbour_outputs = read_both(options["outputs"], options["neighbour_outputs"])
 
     from dpaudit.auditing.compare import compare_samples
 
@@ -78,8 +77,13 @@ def _run(options: dict[str, Any]) -> Audit:
     return found
 
 
-def read_outputs(path: Path) -> Any:
-    """The outputs in a file, one after another."""
+def read_both(path: Path, neighbour_path: Path) -> tuple[Any, Any]:
+    """The outputs in two files: how one of them is read does not depend on the other alone."""
+    return _without_headers(_read_file(path), _read_file(neighbour_path))
+
+
+def _read_file(path: Path) -> Any:
+    """What is in a file, one output after another."""
     readers: dict[str, Callable[[Path], Any]] = {
         ".npy": _read_npy,
         ".npz": _read_npz,
@@ -130,19 +134,19 @@ def _read_json(path: Path) -> Any:
     return outputs
 
 
-def _read_text(path: Path) -> Any:
-    """Lines of cells; what is no number is a word. Lines of one cell are that cell."""
+class _Text(list[Any]):
+    """The lines of a text file, each a list of cells; they are outputs once both files are read."""
+
+
+def _read_text(path: Path) -> _Text:
+    """Lines of cells; what is no number is a word."""
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if path.suffix.lower() == ".csv":
         cells = [[cell.strip() for cell in row] for row in csv.reader(lines, skipinitialspace=True)]
     else:
         cells = [line.replace(",", " ").split() for line in lines]
-    # Cell by cell, so that one word in a file leaves its numbers the same as in the other file.
-    table = [[_cell(cell) for cell in row] for row in cells]
-    if len(table) > 1 and _is_header(table[0], table[1:]):
-        del table[0]
-    return [row[0] for row in table] if all(len(row) == 1 for row in table) else table
+    return _Text([_cell(cell) for cell in row] for row in cells)
 
 
 def _cell(text: str) -> float | str:
@@ -152,8 +156,33 @@ def _cell(text: str) -> float | str:
         return text
 
 
-def _is_header(first: list[float | str], others: list[list[float | str]]) -> bool:
-    """Names of columns: words above nothing but numbers."""
-    return all(isinstance(cell, str) for cell in first) and all(
-        isinstance(cell, float) for row in others for cell in row
-    )
+def _without_headers(first: Any, second: Any) -> tuple[Any, Any]:
+    """Both samples without names of columns. A line of one cell is that cell, line by line.
+
+    What one file holds must not change how the other is read, so a header is looked for in both
+    together: words above nothing but numbers, or the same words above mostly numbers.
+    """
+    files = [one for one in (first, second) if isinstance(one, _Text)]
+    headings = [bool(one) and _is_words(one[0]) for one in files]
+    firsts = [one[0] for one, words in zip(files, headings, strict=True) if words]
+    cells = [
+        cell
+        for one, words in zip(files, headings, strict=True)
+        for row in (one[1:] if words else one)
+        for cell in row
+    ]
+    numbers = sum(isinstance(cell, float) for cell in cells)
+    same = len(firsts) == 2 and firsts[0] == firsts[1]
+    headed = 0 < numbers == len(cells) or (same and 2 * numbers > len(cells))
+    found = []
+    for one in (first, second):
+        rows = one
+        if isinstance(one, _Text):
+            rows = one[1:] if headed and one and _is_words(one[0]) else one
+            rows = [row[0] if len(row) == 1 else row for row in rows]
+        found.append(rows)
+    return found[0], found[1]
+
+
+def _is_words(row: list[float | str]) -> bool:
+    return all(isinstance(cell, str) for cell in row)
