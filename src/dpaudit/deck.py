@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.mechanism import Mechanism
 from dpaudit.pair import Pair
-from dpaudit.returned import LARGEST_EXACT, Outputs, checked, common_dtype
+from dpaudit.returned import Outputs, checked, common_dtype
 
 SIDES = Pair("outputs", "neighbour_outputs")  # there are no datasets: these stand for them
 
@@ -67,7 +67,7 @@ def _read(outputs: Any, name: str) -> Outputs:
         )
     found = checked(outputs, size, name)
     if isinstance(found, list) and set(map(type, found)) <= {list, tuple}:
-        return _stacked(found)
+        return _stacked(found, name)
     return found
 
 
@@ -81,17 +81,15 @@ def _size(outputs: Any) -> int | None:
         return None
 
 
-def _stacked(vectors: list[Any]) -> Outputs:
+def _stacked(vectors: list[Any], name: str) -> Outputs:
     """Vectors of numbers as one array, if they have one length."""
-    try:
-        array = np.array(vectors)
-    except ValueError:  # of several lengths
+    lengths = set(map(len, vectors))
+    if len(lengths) != 1 or lengths == {0}:
         return vectors
-    if array.dtype.kind == "f":
-        array = array.astype(np.float64)
-        finite = array[np.isfinite(array)]
-        return vectors if np.any(np.abs(finite) >= LARGEST_EXACT) else array
-    return array if array.dtype.kind in "biu" else vectors
+    entries = [entry for vector in vectors for entry in vector]
+    flat = checked(entries, len(entries), name)
+    whole = isinstance(flat, np.ndarray) and flat.ndim == 1 and flat.dtype.kind in "biuf"
+    return np.reshape(flat, (len(vectors), -1)) if whole else vectors
 
 
 class Deck:

@@ -61,12 +61,12 @@ class FrozenSeedCheck:
     """
 
     name: str = "the mechanism"
+    found: str | None = field(default=None, init=False)  # what was said of it
     _seen: dict[str, Outputs] = field(default_factory=dict, init=False, repr=False)
-    _warned: bool = field(default=False, init=False, repr=False)
 
     def see(self, side_key: str, outputs: Outputs) -> None:
         """Compare with the previous call for `side_key`, and remember this one."""
-        if self._warned:
+        if self.found is not None:
             return
         previous = self._seen.pop(side_key, None)
         latest: Outputs = outputs[:_SEEDED_DRAWS].copy()
@@ -75,15 +75,13 @@ class FrozenSeedCheck:
             del self._seen[next(iter(self._seen))]
         draws = 0 if previous is None else _frozen_draws(previous, latest)
         if draws > 0:
-            self._warned = True
             self._seen.clear()
-            warnings.warn(
+            self.found = (
                 f"{self.name} returned the same {draws} outputs at two calls: is a seed fixed "
                 f"inside it? The draws are then not independent and no bound holds. "
-                f"Draw from the rng it is given: f(data, size, rng).",
-                HealthWarning,
-                stacklevel=2,
+                f"Draw from the rng it is given: f(data, size, rng)."
             )
+            warnings.warn(self.found, HealthWarning, stacklevel=2)
 
 
 def _frozen_draws(previous: Outputs, latest: Outputs) -> int:

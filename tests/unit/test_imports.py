@@ -40,10 +40,12 @@ LAYERS: tuple[frozenset[str], ...] = (
             "bets",
             "deck",
             "health",
+            "independence",
             "loading",
             "mechanism",
             "neighbours",
             "raising",
+            "watch",
             "witness",
         }
     ),

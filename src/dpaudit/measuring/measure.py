@@ -102,7 +102,8 @@ def measure_epsilon(
     coin says, each from random numbers of its own. `progress` is called with the draws made and
     wanted. The same `rng` gives the same bound. With `floats="bits"` how floats are rounded counts
     too; otherwise a float is a real number. An error is an output, unless every draw raises:
-    `on_error` is that of `dpaudit.audit`.
+    `on_error` is that of `dpaudit.audit`. Draws that depend on each other bound nothing: then
+    `DependentDraws` is raised.
 
     >>> import numpy as np, dpaudit
     >>> def count(data, size, rng):
@@ -129,9 +130,8 @@ def measure_epsilon(
     )
     guess = _chosen(source, total, float(alpha))
     counted = total - source.made
-    counts = sum(
-        (guess.count(drawn.table, drawn.labels) for drawn in source.draw(counted)), start=Counts()
-    )
+    counts = _count(guess, source, counted)
+    source.watch.close()
     return EpsilonBound(
         mechanism=subject.name,
         pair=source.pair,
@@ -144,6 +144,21 @@ def measure_epsilon(
         seconds=time.perf_counter() - start,
         rng_seed=entropy,
     )
+
+
+def _count(guess: Guess, source: Source, draws: int) -> Counts:
+    """Guess so many draws; `DependentDraws` if the right guesses come in clusters."""
+    counts, calls = Counts(), ([], [])  # type: tuple[Counts, tuple[list[Any], list[Any]]]
+    for drawn in source.draw(draws):
+        for side, some in zip((True, False), drawn.sides, strict=True):
+            if len(some) > 0:
+                one = guess.count(some, np.full(len(some), side))
+                counts += one
+                calls[side].append((sum(one.right), len(some)))
+    source.watch.refuse_frozen()
+    for each in calls:
+        source.watch.independence.count("the guess is right", each)
+    return counts
 
 
 def _chosen(source: Source, total: int, alpha: float) -> Guess:

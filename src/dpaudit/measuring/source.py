@@ -11,8 +11,10 @@ from dpaudit.mechanism import Mechanism
 from dpaudit.outputs import Encoder, stack
 from dpaudit.pair import Pair
 from dpaudit.testers.parts import Labelled, as_known
+from dpaudit.watch import Watch
 
 _AT_ONCE = 65_536
+_CALLS = 32  # on either side, at least: draws are compared between calls
 
 
 class Source:
@@ -36,6 +38,8 @@ class Source:
         self._encoder = encoder
         self._progress = progress
         self._learned: Labelled | None = None
+        self._at_once = min(_AT_ONCE, -(-total // _CALLS))
+        self.watch = Watch(mechanism.name, encoder)
 
     def learn(self, size: int, *, twins: bool) -> Labelled:
         """More outputs to learn from: all so far, whose columns and words are those that count."""
@@ -55,12 +59,14 @@ class Source:
     def _drawn(self, size: int, *, twins: bool) -> Iterator[Labelled]:
         left = size
         while left > 0:
-            batch = self._batch(min(_AT_ONCE, left), twins=twins)
+            batch = self._batch(min(self._at_once, left), twins=twins)
             piece = len(batch.labels)
             self.made, left = self.made + piece, left - piece
             if self._progress is not None:
                 self._progress(self.made, self._total)
-            yield Labelled(self._encoder.encode(batch.outputs), batch.labels)
+            table = self._encoder.encode(batch.outputs)
+            self.watch.see_batch("pair", batch, table)
+            yield Labelled(table, batch.labels)
 
     def _batch(self, size: int, *, twins: bool) -> Batch:
         """Draws with seeds of their own; twins come in twos, so that the last of them may lack."""

@@ -1,0 +1,178 @@
+"""Draws that depend on each other: noticed before anything is concluded from them.
+
+Every bound and every bet takes the draws of a call for independent. A mechanism that draws its
+noise once and repeats it, adds the same noise to a whole call, walks from draw to draw or counts
+its calls would be accused although each of its outputs alone keeps the claim. Two checks look for
+it, on draws that are made anyway:
+
+- Two neighbouring draws of a call, and a third from another call on the same dataset. If all three
+  are independent, the second is closer to the first than the third is in half of the cases
+  (ties left out), whatever the outputs are. Each draw is in one such comparison at most.
+- An event, counted call by call: its hits must not come in clusters.
+
+Both are e-values. A mechanism whose draws are independent is stopped with probability at most
+`FALSE_ALARM` by each of them, over a whole audit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.outputs import MISSING, Table
+from dpaudit.stats.dispersion import coin_evidence, dispersion_evidence
+
+FALSE_ALARM = 1e-9
+CALLS = 32  # on either side, on which an event is counted before a claim is called refuted
+_EVENTS = 1e4  # a bound on how many events a search chooses from: the price of old calls
+_COMPARED = 64  # comparisons of two calls, at most
+_REMEMBERED_SIDES = 64  # memory does not grow with the pairs
+_KEPT_CALLS, _KEPT_DRAWS = 64, 16  # of a side, to count an event on that is chosen later
+
+Labels = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
+
+_REMEDY = (
+    "A verdict needs independent draws. Draw noise of shape size, so that each output has its own, "
+    "or give one output a call: dpaudit.one_at_a_time. If it does that already, it keeps something "
+    "from one call to the next."
+)
+
+
+class DependentDraws(ValueError):
+    """The draws of a mechanism depend on each other, so nothing can be concluded from them."""
+
+
+@dataclass(slots=True)
+class _Side:
+    """What was seen of one dataset, call after call."""
+
+    number: int
+    thirds: Table | None = None  # of the last call, to be compared with pairs of the next
+    closer: Counts = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # by column
+    farther: Counts = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    calls: deque[Table] = field(default_factory=lambda: deque(maxlen=_KEPT_CALLS))
+
+
+class IndependenceCheck:
+    """Watches the calls of one mechanism, side by side; `DependentDraws` if it finds something.
+
+    >>> from dpaudit.outputs import Encoder
+    >>> encoder, rng = Encoder(), np.random.default_rng(0)
+    >>> check = IndependenceCheck("noisy_sum", lambda: encoder.names)
+    >>> for _ in range(50):
+    ...     check.see("data", encoder.encode(rng.normal(size=100)))
+    >>> try:
+    ...     for _ in range(50):
+    ...         check.see("neighbour", encoder.encode(np.full(100, rng.normal())))
+    ... except DependentDraws as error:
+    ...     print(str(error)[:90])
+    noisy_sum gives draws that depend on each other: two draws of one call are closer together
+    """
+
+    def __init__(self, name: str, names: Callable[[], Sequence[str]]) -> None:
+        self._name = name
+        self._names = names
+        self._sides: dict[Hashable, _Side] = {}
+        self._met = 0
+
+    def see_batch(self, key: Hashable, table: Table, labels: Labels) -> None:
+        """Look at a batch of labelled draws: a call on either side, each in its own order."""
+        self.see((key, "data"), table.take(labels))
+        self.see((key, "neighbour"), table.take(~labels))
+
+    def see(self, key: Hashable, table: Table) -> None:
+        """Look at the draws of one call on the dataset `key`."""
+        side = self._side(key)
+        side.calls.append(table.take(np.arange(min(len(table), _KEPT_DRAWS))))
+        whole = min(len(table) // 3, _COMPARED)
+        if side.thirds is not None and whole > 0:
+            self._compare(side, table, min(whole, len(side.thirds)))
+        if whole > 0:
+            side.thirds = table.take(np.arange(2, 3 * whole, 3))
+
+    def count(self, event: str, calls: Sequence[tuple[int, int]]) -> None:
+        """Look at how often an event happened in each call on one dataset: `(hits, draws)`."""
+        if dispersion_evidence(calls) >= -math.log(FALSE_ALARM):
+            self._refuse_event(event, calls)
+
+    def count_with_earlier(
+        self,
+        key: Hashable,
+        event: str,
+        holds: Callable[[Table], Labels],
+        calls: Sequence[tuple[int, int]],
+    ) -> None:
+        """The same with earlier calls on `key` before these, though they had a say in the event."""
+        earlier = [
+            (int(np.count_nonzero(holds(table))), len(table))
+            for table in (self._sides[key].calls if key in self._sides else ())
+            if len(table) > 0
+        ]
+        together = [*earlier, *calls]
+        if dispersion_evidence(together) >= math.log(_EVENTS / FALSE_ALARM):
+            self._refuse_event(event, together)
+
+    def _side(self, key: Hashable) -> _Side:
+        found = self._sides.pop(key, None)
+        if found is None:
+            self._met += 1
+            found = _Side(self._met)
+            if len(self._sides) >= _REMEMBERED_SIDES:
+                del self._sides[next(iter(self._sides))]
+        self._sides[key] = found  # the latest comes last
+        return found
+
+    def _compare(self, side: _Side, table: Table, count: int) -> None:
+        assert side.thirds is not None
+        columns = min(side.thirds.columns, table.columns)
+        first, second = (table.take(slice(start, 3 * count, 3)) for start in (0, 1))
+        third = side.thirds.take(slice(count)).narrow(columns)
+        near = _distances(first.narrow(columns), second.narrow(columns))
+        far = _distances(first.narrow(columns), third)
+        side.closer = _padded(side.closer, table.columns)
+        side.farther = _padded(side.farther, table.columns)
+        side.closer[:columns] += np.count_nonzero(near < far, axis=0)
+        side.farther[:columns] += np.count_nonzero(near > far, axis=0)
+        # All columns of all sides together: the shares 1/2, 1/6, 1/12, ... add up to 1.
+        place = np.arange(1.0, table.columns + 1.0)
+        share = -np.log(place * (place + 1.0)) - math.log(side.number * (side.number + 1.0))
+        evidence = coin_evidence(side.closer, side.farther) + share
+        worst = int(np.argmax(evidence))
+        if evidence[worst] >= -math.log(FALSE_ALARM):
+            self._refuse_column(worst, int(side.closer[worst]), int(side.farther[worst]))
+
+    def _refuse_column(self, column: int, closer: int, farther: int) -> None:
+        often, how = max((closer, "closer together"), (farther, "farther apart"))
+        raise DependentDraws(
+            f"{self._name} gives draws that depend on each other: two draws of one call are {how} "
+            f"than draws of two calls in {often} of {closer + farther} comparisons of "
+            f"{self._names()[column]}; independent draws are in half of them. {_REMEDY}"
+        )
+
+    def _refuse_event(self, event: str, calls: Sequence[tuple[int, int]]) -> None:
+        rates = [hits / draws for hits, draws in calls]
+        raise DependentDraws(
+            f"{self._name} gives draws that depend on each other: the event '{event}' comes in "
+            f"clusters. Of {len(calls)} calls on one dataset, {sum(r == 0 for r in rates)} had it "
+            f"in no draw and {sum(r == 1 for r in rates)} in every draw, with "
+            f"{sum(h for h, _ in calls)} of {sum(n for _, n in calls)} draws over all. {_REMEDY}"
+        )
+
+
+def _distances(table: Table, other: Table) -> npt.NDArray[np.float64]:
+    """How far two outputs are apart, row by row and column by column: infinitely if not alike."""
+    apart = np.abs(table.numbers - other.numbers)
+    if table.atoms is None and other.atoms is None:
+        return apart
+    codes, others = table.codes(), other.codes()
+    return np.where(codes != others, np.inf, np.where(codes >= MISSING, 0.0, apart))
+
+
+def _padded(counts: Counts, columns: int) -> Counts:
+    return np.concatenate([counts, np.zeros(max(columns - len(counts), 0), dtype=np.int64)])
