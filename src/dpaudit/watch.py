@@ -28,7 +28,7 @@ class Watch:
     >>> encoder = Encoder()
     >>> watch = Watch("forgetful", encoder)
     >>> watch.see_call("data", [None] * 100)
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True, action="always") as said:
     ...     watch.close()
     >>> print(said[0].message)
     forgetful gave None at all of 100 draws: is that what is to be audited?
