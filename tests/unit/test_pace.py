@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dpaudit.auditing.pace import Pace
+from dpaudit.auditing.pace import ROUND_SHARE, Pace
 
 PAIR, OTHER = "pair", "other"
 
@@ -31,7 +31,7 @@ def test_a_call_takes_a_small_share_of_what_is_left(seconds: float) -> None:
     pace = after((PAIR, 1_000, 1_000 * seconds))
     for left in (1e-3, 1.0, 60.0, 3600.0):
         size = pace.fitting(10**9, left, of=PAIR)
-        assert size * seconds <= left / 8 or size == 1
+        assert size * seconds <= left / 10 or size == 1
         assert size >= 1 or seconds > left
 
 
@@ -46,20 +46,40 @@ def test_a_draw_that_would_not_fit_is_not_begun() -> None:
 
 def test_what_is_little_known_begins_with_few_draws_and_doubles() -> None:
     known = after((PAIR, 100, 10.0))
-    assert known.fitting(100, 80.0, of=PAIR) == 100
-    few = known.fitting(100, 80.0, of=OTHER)
-    assert 1 <= few <= 100 // 16
-    known.note(OTHER, few, began=10.0, ended=10.0 + 0.1 * few)
-    assert few <= known.fitting(100, 80.0, of=OTHER) <= 2 * few
+    assert known.fitting(100, 100.0, of=PAIR) == 100
+    now = 10.0
+    for few in (1, 1, 2, 4, 8):
+        assert known.fitting(100, 80.0, of=OTHER) == few
+        known.note(OTHER, few, began=now, ended=now + 0.5 * few)
+        now += 0.5 * few
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 1e-3, 1.0])
+def test_a_dataset_begins_with_one_draw_however_fast_another_was(seconds: float) -> None:
+    pace = after((PAIR, 10_000, 10_000 * seconds))
+    assert pace.fitting(1_000, 100.0, of=OTHER) == 1
 
 
 def test_nothing_is_feared_of_a_fast_mechanism() -> None:
-    assert after((PAIR, 1, 1e-6)).fitting(1_000, 10.0, of=OTHER) == 1_000
+    assert after((PAIR, 1, 1e-6)).fitting(1_000, 10.0, of=PAIR) == 1_000
 
 
 def test_a_mechanism_that_slows_down_gets_smaller_calls_at_once() -> None:
     pace = after((PAIR, 1_000, 1.0), (PAIR, 10, 10.0))
-    assert pace.fitting(1_000, 80.0, of=PAIR) == 10
+    assert pace.fitting(1_000, 100.0, of=PAIR) == 10
+
+
+def test_calls_do_not_shrink_where_the_call_itself_takes_the_time() -> None:
+    started = after((PAIR, 1, 1.0), (PAIR, 20, 1.01))
+    assert started.fitting(1_000, 3.0, of=PAIR) == 20
+    by_the_draw = after((PAIR, 1, 1.0), (PAIR, 20, 20.0))
+    assert by_the_draw.fitting(1_000, 3.0, of=PAIR) == 1
+
+
+def test_both_calls_of_a_round_are_within_a_tenth() -> None:
+    pace = after((PAIR, 1_000, 1.0))
+    size = pace.fitting(10**9, 60.0, of=PAIR, share=ROUND_SHARE)
+    assert size * 1e-3 <= (60.0 - size * 1e-3) / 10
 
 
 def test_a_slow_start_is_forgotten() -> None:

@@ -9,10 +9,9 @@ from scipy import stats
 
 import dpaudit
 from dpaudit import Counterexample, Pair, PureDP
-from dpaudit.auditing.certify import counted
 from dpaudit.auditing.replay import CannotReplay, needed
 from dpaudit.events import Above, Rule
-from dpaudit.evidence import Unsaved
+from dpaudit.evidence import Tally, Unsaved
 
 ON_CLAIM = PureDP(1.0)
 
@@ -26,7 +25,7 @@ def noisy(scale: float) -> Any:
 
 def above_one(*, hits: int = 20_000, neighbour_hits: int = 2_700) -> Counterexample:
     """`output > 1` on data 1 and neighbour -1, seen so often of 40 000 draws."""
-    data, neighbour = (counted(count, 40_000, 1e-6) for count in (hits, neighbour_hits))
+    data, neighbour = (Tally.of(count, 40_000, alpha=1e-6) for count in (hits, neighbour_hits))
     return Counterexample(
         pair=Pair([1.0], [-1.0]),
         event="output > 1",
@@ -65,7 +64,7 @@ def test_the_bounds_are_of_the_fresh_draws_alone() -> None:
     found = above_one()
     again = dpaudit.replay(found, noisy(1.0), ON_CLAIM, alpha=1e-4, rng=3)
     for tally in (again.data, again.neighbour):
-        assert tally == counted(tally.hits, tally.draws, 1e-4)
+        assert tally == Tally.of(tally.hits, tally.draws, alpha=1e-4)
     assert again.epsilon_lower == pytest.approx(
         np.log(again.data.lower / again.neighbour.upper), rel=1e-12
     )
@@ -78,7 +77,7 @@ def test_the_same_seed_gives_the_same_replay() -> None:
         dpaudit.replay(above_one(), noisy(1.0), ON_CLAIM, rng=seed) for seed in (3, 3, 4)
     )
     assert first == second
-    assert first.data != other.data
+    assert (first.data, first.neighbour) != (other.data, other.neighbour)
 
 
 def test_the_seed_of_the_audit_gives_fresh_draws() -> None:

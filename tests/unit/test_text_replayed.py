@@ -4,16 +4,15 @@ import dataclasses
 
 import pytest
 
-from dpaudit.auditing.certify import counted
 from dpaudit.claims import Claim, GaussianDP, PureDP
-from dpaudit.evidence import Counterexample, Replayed
+from dpaudit.evidence import Counterexample, Replayed, Tally
 from dpaudit.neighbours import Pair
 from dpaudit.report.text import replayed, replayed_headline
 from dpaudit.stats.binomial import epsilon_from_event
 
 
 def seen(hits: int, neighbour_hits: int, draws: int, seed: int) -> Counterexample:
-    data, neighbour = counted(hits, draws, 1e-6), counted(neighbour_hits, draws, 1e-6)
+    data, neighbour = (Tally.of(count, draws, alpha=1e-6) for count in (hits, neighbour_hits))
     return Counterexample(
         pair=Pair([1.0], [-1.0]),
         event="output > 1",

@@ -19,7 +19,7 @@ from scipy.stats import binom
 import dpaudit
 from dpaudit import Audit, CannotFire, Pair, PureDP, Trials, UnsupportedClaim, Verdict
 from dpaudit.auditing.budget import Budget
-from dpaudit.batches import draw_side
+from dpaudit.auditing.rounds import Rounds
 from dpaudit.evidence import audit_from_json
 from dpaudit.mechanism import as_mechanism
 from dpaudit.testers.batch import Finding
@@ -227,10 +227,10 @@ def test_outputs_of_changing_form_are_one_list() -> None:
         return [1.0] * size if size < 20 else ["word"] * size
 
     tester = Scripted()
-    audit(Trials(tester, count=1), mechanism=sometimes, samples=200)
+    audit(Trials(tester, count=1), mechanism=sometimes, samples=300)
     outputs = tester.calls[0]["outputs"]
     assert isinstance(outputs, list)
-    assert len(outputs) == 95
+    assert len(outputs) == 118
     assert outputs[:8] == [1.0] * 8
     assert outputs[-1] == "word"
 
@@ -419,7 +419,7 @@ def test_a_powerless_test_is_refused_before_any_draw() -> None:
 def test_too_few_samples_for_the_trials_are_refused() -> None:
     with pytest.raises(CannotFire, match="50 samples are too few for 20 trials"):
         audit(Scripted(), mechanism=never_drawn, samples=50)
-    audit(Scripted(), samples=84)
+    audit(Scripted(), samples=120)
 
 
 def test_a_later_trial_without_power_ends_the_run() -> None:
@@ -520,7 +520,7 @@ def test_a_number_of_trials_that_cannot_be_meant_is_refused(count: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [nothing, in_call(1), in_call(6)])
-@pytest.mark.parametrize("samples", [84, 85, 333, 2_000])
+@pytest.mark.parametrize("samples", [120, 121, 333, 2_000])
 def test_no_more_samples_are_drawn_than_allowed(answer: Answer, samples: int) -> None:
     drawn = 0
 
@@ -648,16 +648,18 @@ def test_the_event_is_certified_on_fresh_draws_that_can_be_drawn_again() -> None
     assert shown.likelier == ("data" if ">" in shown.event else "neighbour")
     assert shown.likely.rate > 0.5 > 0.3 > shown.unlikely.rate
     assert shown.epsilon_lower > 1.0
-    entropy, key = shown.seed
-    for number, (dataset, tally) in enumerate(
-        ((shown.pair.data, shown.data), (shown.pair.neighbour, shown.neighbour))
-    ):
-        child = np.random.SeedSequence(entropy, spawn_key=(key, number, 0))
-        again = draw_side(as_mechanism(leak), dataset, tally.draws, child)
+    rounds = Rounds(
+        mechanism=as_mechanism(leak),
+        pair=shown.pair,
+        draws=shown.data.draws,
+        budget=Budget(3_000, None),
+        seed=shown.seed,
+    )
+    bound = float(shown.event.split()[-1])
+    for again, tally in zip(rounds.joined(), (shown.data, shown.neighbour), strict=True):
         assert isinstance(again, np.ndarray)
-        bound = float(shown.event.split()[-1])
         hits = int((again > bound).sum() if ">" in shown.event else (again < bound).sum())
-        assert hits == tally.hits
+        assert (hits, len(again)) == (tally.hits, tally.draws)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,15 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
-from dpaudit.auditing.pace import Pace
+from dpaudit.auditing.pace import CALL_SHARE, Pace
 from dpaudit.stats.binomial import make_ready
 
 DEFAULT_SAMPLES = 300_000
+_FEWEST_CERTIFYING, _MOST_CERTIFYING = 64, 80_000  # draws of both sides together
 _FOR_SEARCH = 0.9  # of the seconds; the rest is for certifying
+CHOOSING_SECONDS = 5e-7  # to look for an event, by cell of the table, on a busy machine
+FITTING_SECONDS = 4e-6  # to let experts learn, by cell of the table, on a busy machine
+_WORK_SHARE = 0.2  # of what is left, for one piece of work after the search
 _LONG = 10.0  # seconds that can bear the loading of libraries before the first draw
 
 
@@ -34,7 +38,7 @@ class Budget:
         self._clock = clock
         self._start = clock()
         self._pace = Pace()
-        self.reserve = min(self.samples // 20, 80_000)
+        self.reserve = _reserve(self.samples)
         self.spent = 0
         self.watch: Callable[[], None] = _nobody
 
@@ -69,17 +73,39 @@ class Budget:
         left = self.samples - self.spent - self.reserve
         return self.timely(min(wanted, left), of=of, by=_FOR_SEARCH)
 
-    def timely(self, wanted: int, *, of: Hashable, by: float = 1.0) -> int:
-        """How many draws `of` something to make in one call, to be done by a share of the time."""
+    def timely(
+        self, wanted: int, share: float = CALL_SHARE, *, of: Hashable, by: float = 1.0
+    ) -> int:
+        """How many draws `of` something to make in one call, to be done by a part of the time.
+
+        More than one draw takes at most a `share` of what is then left, at the speed seen so far.
+        """
         if self.seconds is None:
             return max(wanted, 0)
         now = self.elapsed
         self._pace.settle(now)
-        return self._pace.fitting(wanted, by * self.seconds - now, of=of)
+        return self._pace.fitting(wanted, by * self.seconds - now, of=of, share=share)
 
     def affordable(self, *, by: float = 1.0) -> int:
         """About how many draws are left, or fit into the time up to a share of the limit."""
         return int(min(self.samples - self.spent, self._in_time(by)))
+
+    def most_in_time(self, draws: int, *, share: float) -> int:
+        """How many of so many draws could be made in a share of the time left, by large calls."""
+        if self.seconds is None:
+            return min(draws, self.samples - self.spent)
+        in_time = self._in_time(self.until(share)) * self._pace.by_larger_calls
+        return int(min(draws, self.samples - self.spent, in_time))
+
+    def steps(self, of_one: float, *, share: float = _WORK_SHARE) -> float:
+        """How many steps of so many seconds fit into a share of what is left of the time."""
+        if self.seconds is None:
+            return math.inf
+        return share * max(self.seconds - self.elapsed, 0.0) / of_one
+
+    def forget_work(self) -> None:
+        """What was done since the last call will not come again: plan no time for it."""
+        self._pace.forget_pause(self.elapsed)
 
     def until(self, share: float, *, by: float = 1.0) -> float:
         """The share of the limit at which such a share of what is left up to `by` is used up."""
@@ -104,6 +130,15 @@ class Budget:
         now = self.elapsed
         self._pace.settle(now)
         return self._pace.affordable(by * self.seconds - now)
+
+
+def _reserve(samples: int) -> int:
+    """Draws kept for certifying: one in twenty, but 32 rounds of two calls if a third allows it.
+
+    >>> [_reserve(samples) for samples in (3, 90, 300, 10_000, 300_000, 10_000_000)]
+    [1, 30, 64, 500, 15000, 80000]
+    """
+    return min(max(samples // 20, min(_FEWEST_CERTIFYING, samples // 3)), _MOST_CERTIFYING)
 
 
 def _nobody() -> None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.race import Contender, Race
-from dpaudit.batches import Batch, draw_labelled
+from dpaudit.batches import Batch, draw_labelled, draw_side
 from dpaudit.bets.book import book_for
 from dpaudit.claims import Claim
 from dpaudit.evidence import Evidence, PairRecord, Progress
@@ -164,7 +164,7 @@ class Campaign:
 
     def _bet(self, contender: Contender, wanted: int) -> int:
         """Play batch by batch until the draws are made or the claim is refuted."""
-        made, refuted = 0, self.account.refuted
+        made, refuted = self._try_out(contender), self.account.refuted
         patience = self._patience(contender)
         while made < wanted and self.account.refuted == refuted:
             now = max(patience, min(self.budget.hurry, _PATIENCE))
@@ -176,6 +176,26 @@ class Campaign:
                 break
             made += size
             self._play(contender, size)
+        return made
+
+    def _try_out(self, contender: Contender) -> int:
+        """One draw of either side of a new pair, to see how long it takes; the draws made.
+
+        Only if the time is limited. They are learned from, not bet on.
+        """
+        made, number = 0, contender.number
+        if self.budget.seconds is None or contender.bettor.draws:
+            return made
+        first = int(np.random.default_rng(self.seed(9, number, 2)).integers(2))
+        for side in (first, 1 - first):
+            if self.budget.allows(1, of=number) == 0:
+                break
+            data = (contender.pair.data, contender.pair.neighbour)[side]
+            with noting(self.warnings), self.budget.spending(1, of=number):
+                outputs = draw_side(self.mechanism, data, 1, self.seed(9, number, side))
+            contender.bettor.learn(self.encoder.encode(outputs), np.array([side == 0]))
+            made += 1
+            self._note(self.budget.spent, contender)
         return made
 
     def _patience(self, contender: Contender) -> float:

@@ -165,8 +165,11 @@ def _certify_rest(found: Suspect, deck: Deck, *, alpha: float) -> Counterexample
     draws = deck.fewest
     if draws < 1:
         return None
-    data, neighbour = ([deck.deal(side, deck.left(side))] for side in (SIDES.data, SIDES.neighbour))
-    return certify(found, (data, neighbour), draws=draws, alpha=alpha, seed=())
+    rest = [
+        (number, deck.deal(side, deck.left(side)))
+        for number, side in enumerate((SIDES.data, SIDES.neighbour))
+    ]
+    return certify(found, rest, draws=draws, alpha=alpha, seed=())
 
 
 def _seed(entropy: int, *key: int) -> np.random.SeedSequence:

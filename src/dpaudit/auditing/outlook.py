@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from dpaudit.auditing.budget import FITTING_SECONDS
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.race import Contender
 from dpaudit.bets.tangent import growth, tune
@@ -40,11 +41,12 @@ def detectable(campaign: Campaign, contender: Contender) -> float | None:
     The log-odds that the experts learned are made steeper until their bets would have refuted the
     claim; the answer is how far the steepened log-odds reach. None for claims without an epsilon.
     """
-    claim, sample = campaign.claim, contender.bettor.sample
+    claim, whole = campaign.claim, contender.bettor.sample
     if not isinstance(claim, PureDP | ApproxDP) or contender.bettor.draws == 0:
         return None
+    sample = whole.thinned(campaign.budget.steps(FITTING_SECONDS))
     mass = sample.ones + sample.zeros
-    log_odds = contender.bettor.log_odds(sample.rows)
+    log_odds = contender.bettor.log_odds_of(sample)
     order = np.argsort(np.abs(log_odds))
     share = np.cumsum(mass[order]) / mass.sum()
     reach = float(np.abs(log_odds)[order][np.searchsorted(share, 0.99).clip(max=len(order) - 1)])

@@ -1,6 +1,6 @@
 """How fast a mechanism is, and how many draws fit into the time that is left.
 
-A call of the mechanism cannot be interrupted, so a call is sized to take a small part of what is
+A call of the mechanism cannot be interrupted, so a call is sized to take at most a tenth of what is
 left. Sizes follow from how long earlier calls took. That keeps every bet fair: a bet on the next
 output may depend on all of the past, and so may how many outputs come next (see
 `testers/bettor.py`). What must never happen is that the audit goes on after it has dropped a batch
@@ -14,8 +14,10 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-_SHARE = 1 / 8  # of the time that is left, for one call: as much slower may it turn out to be
-_CAUTION = 16.0  # as much slower than the last dataset may be one of which little was drawn
+CALL_SHARE = 1 / 10  # of the time that is left, for one call at the most
+ROUND_SHARE = 1 / 12  # for each of the two calls of a round: the second is then within a tenth too
+_CAUTION = 16.0  # how many times slower a dataset may turn out of which little was drawn
+_HARDLY_LONGER = 1.25  # times as long as one draw: fewer draws would save nothing
 _HANDLING = 1e-5  # seconds to read and count an output, about
 _FADING = 0.7  # what an old call, or an old pause for thought, still says at the next one
 
@@ -27,19 +29,28 @@ class _Cost:
     draws: int = 0
     seconds: float = 0.0
     _late: tuple[float, float] = (0.0, 0.0)  # draws and seconds, the older the less of them
-    _latest: float = 0.0  # seconds a draw
+    _latest: tuple[int, float] = (0, 0.0)  # draws and seconds of the latest call
+    _alone: float = 0.0  # seconds of the quickest call for a single draw
 
     def add(self, draws: int, seconds: float) -> None:
         self.draws += draws
         self.seconds += seconds
         self._late = _FADING * self._late[0] + draws, _FADING * self._late[1] + seconds
-        self._latest = seconds / draws
+        self._latest = draws, seconds
+        if draws == 1:
+            self._alone = min(self._alone or seconds, seconds)
 
     @property
     def of_one(self) -> float:
         """Seconds a draw, to be safe: a mechanism may slow down, and a call may be lucky."""
         draws, seconds = self._late
-        return max(self._latest, seconds / draws)
+        return max(self._latest[1] / self._latest[0], seconds / draws)
+
+    @property
+    def as_one(self) -> int:
+        """How many draws take about as long as one: where the call itself takes all the time."""
+        draws, seconds = self._latest
+        return draws if seconds <= _HARDLY_LONGER * self._alone else 1
 
 
 @dataclass(slots=True)
@@ -87,6 +98,18 @@ class Pace:
         self._pause = max(thought, _FADING * self._pause)
         self._thought = min(self._thought, thought / draws)
 
+    def forget_pause(self, now: float) -> None:
+        """Take what was done since the last call for a thing of its own, that will not come again.
+
+        >>> pace = Pace()
+        >>> pace.note("a pair", 1, began=0.0, ended=1.0)
+        >>> pace.forget_pause(9.0)
+        >>> pace.fitting(1, 2.0, of="a pair")
+        1
+        """
+        self.settle(now)
+        self._pause = 0.0
+
     @property
     def by_more(self) -> float:
         """How many times more draws could be had by larger calls, about; 1 or more.
@@ -94,7 +117,12 @@ class Pace:
         Where thinking, or the call itself, takes longer than drawing, whatever is drawn.
         """
         thought = self.thinking / max(self.drawing, 1e-9)
-        return max(thought, self._call / max(self._draw, 1e-9), 1.0) if self.draws else 1.0
+        return max(thought, self.by_larger_calls)
+
+    @property
+    def by_larger_calls(self) -> float:
+        """How many times more draws could be had where the call itself takes most of the time."""
+        return max(self._call / max(self._draw, 1e-9), 1.0) if self.draws else 1.0
 
     def affordable(self, left: float) -> float:
         """About how many draws can be made in `left` seconds; infinite if nothing is known."""
@@ -102,11 +130,12 @@ class Pace:
             return math.inf
         return max(left, 0.0) / (self._last.seconds / self._last.draws + _HANDLING)
 
-    def fitting(self, wanted: int, left: float, *, of: Hashable) -> int:
+    def fitting(self, wanted: int, left: float, *, of: Hashable, share: float = CALL_SHARE) -> int:
         """How many of the wanted draws to make in the next call, with so many seconds left.
 
-        One draw is made as long as it fits. More of them may take an eighth of the time. The draws
-        of a dataset of which little is known begin with few and double.
+        One draw is made as long as it fits. More of them may take a `share` of the time. The first
+        call of a dataset is one draw, however fast others were: it may be any number of times
+        slower. The next are few, and double.
         """
         if wanted < 1 or left <= 0.0:
             return 0
@@ -117,8 +146,9 @@ class Pace:
         room = left - self._pause
         if cost.of_one > room:
             return 0
+        if known is None:
+            return 1
         thought = 0.0 if math.isinf(self._thought) else self._thought
-        most = _SHARE * room / max(cost.of_one + thought, 1e-9)
-        safe = _SHARE * room / max(_CAUTION * cost.of_one + thought, 1e-9)
-        seen = 0 if known is None else known.draws
-        return int(min(wanted, max(min(most, max(seen, safe)), 1)))
+        most = share * room / max(cost.of_one + thought, 1e-9)
+        safe = share * room / max(_CAUTION * cost.of_one + thought, 1e-9)
+        return int(min(wanted, max(min(most, max(known.draws, safe)), known.as_one)))

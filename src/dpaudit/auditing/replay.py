@@ -14,7 +14,8 @@ import numpy as np
 
 from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.certify import MOST, counted, fresh_draws, tally
+from dpaudit.auditing.certify import MOST
+from dpaudit.auditing.rounds import Rounds, count_calls
 from dpaudit.auditing.trials import Ledger
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.deck import SIDES
@@ -76,12 +77,10 @@ def replay(
     most = max((MOST if samples is None else int(samples)) // 2, 1)
     draws = min(needed(found, claim, alpha), most)
     budget = Budget(2 * draws, None)
-    tallies = []
-    for side, data in enumerate((found.pair.data, found.pair.neighbour)):
-        fresh = fresh_draws(subject, data, draws, budget=budget, seed=(*seed, side))
-        one = tally(rule.holds, fresh, alpha)
-        assert one is not None
-        tallies.append(one)
+    fresh = Rounds(mechanism=subject, pair=found.pair, draws=draws, budget=budget, seed=seed)
+    counted = count_calls(lambda side, outputs: rule.holds(outputs), fresh)
+    tallies = counted.tallies(alpha=alpha, anytime=False)
+    assert tallies is not None
     return _certified(replace(found, alpha=float(alpha), seed=seed, outputs=()), *tallies)
 
 
@@ -143,7 +142,7 @@ def needed(found: Counterexample, claim: Claim, alpha: float) -> int:
     draws = _FEWEST
     while draws < most:
         likely, unlikely = (
-            counted(_expected(one, draws, way), draws, alpha)
+            Tally.of(_expected(one, draws, way), draws, alpha=alpha)
             for one, way in ((found.likely, -1.0), (found.unlikely, 1.0))
         )
         sides = (likely, unlikely) if found.likelier == "data" else (unlikely, likely)

@@ -18,10 +18,10 @@ from dpaudit.auditing.certify import (
     Suspect,
     certify,
     certify_on_draws,
-    fresh_draws,
     suspect,
 )
 from dpaudit.auditing.plainer import plainer
+from dpaudit.auditing.rounds import Rounds
 from dpaudit.claims import Claim
 from dpaudit.events import plainest_event
 from dpaudit.evidence import Counterexample
@@ -30,7 +30,7 @@ from dpaudit.neighbours import InvalidRelation, Pair, Structured
 from dpaudit.outputs import FloatView
 from dpaudit.pair import shown
 from dpaudit.raising import OnError
-from dpaudit.returned import Outputs, joined
+from dpaudit.returned import Outputs
 from dpaudit.stats.profiles import most_likely
 
 _LOOKS = (300, 1_500, 7_500)  # draws of either side; more only where fewer leave it open
@@ -161,7 +161,7 @@ class Shrinker:
                 key = candidate.key()
                 if key in rejected:
                     continue
-                if self._budget.spent >= self._end:
+                if self._budget.spent >= self._end or self._budget.timely(1, of=key, by=_TIME) == 0:
                     return pair
                 if self._refutes(candidate):
                     pair = candidate
@@ -197,7 +197,7 @@ class Shrinker:
                 return False
             found = certify(
                 self._suspect(pair, chosen),
-                ([held_out[0]], [held_out[1]]),
+                enumerate(held_out),
                 draws=size,
                 alpha=_ALPHA,
                 seed=(),
@@ -213,23 +213,17 @@ class Shrinker:
         return suspect(pair, self._claim, seen, self._rng(), floats=self._floats)
 
     def _draw(self, pair: Pair, size: int) -> tuple[Outputs, Outputs]:
-        data, neighbour = (
-            joined(
-                list(
-                    fresh_draws(
-                        self._mechanism,
-                        dataset,
-                        size,
-                        budget=self._budget,
-                        seed=(self._entropy, 6, self._looks, side),
-                        by=_TIME,
-                    )
-                )
-            )
-            for side, dataset in enumerate((pair.data, pair.neighbour))
+        fresh = Rounds(
+            mechanism=self._mechanism,
+            pair=pair,
+            draws=size,
+            budget=self._budget,
+            seed=(self._entropy, 6, self._looks),
+            at_least=1,
+            by=_TIME,
         )
         self._looks += 1
-        return data, neighbour
+        return fresh.joined()
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(

@@ -14,7 +14,7 @@ refutation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Hashable, Sized
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +26,10 @@ from dpaudit.auditing.certify import (
     FOR_CHOOSING,
     MOST,
     certify_on_draws,
-    fresh_draws,
     suspect,
 )
+from dpaudit.auditing.pace import ROUND_SHARE
+from dpaudit.auditing.rounds import Rounds
 from dpaudit.auditing.shrink import simplest
 from dpaudit.batches import draw_side
 from dpaudit.claims import Claim, Scalable
@@ -205,11 +206,12 @@ class TrialRun:
             self._note_the_end(trial, size)
             return False
         outputs, neighbour_outputs = self._draw(trial, pair, size)
-        if len(neighbour_outputs) < size:
+        made = min(len(outputs), len(neighbour_outputs))
+        if made < size:
             self.notes.append(
-                f"The time ended in trial {trial} of {self._count}, after {len(neighbour_outputs)} "
-                f"of {size} outputs of either side: the mechanism was slower than before. The "
-                "trial was not tested. Give more time or fewer trials."
+                f"The time ended in trial {trial} of {self._count}, after {made} of {size} outputs "
+                "of either side: the mechanism was slower than before. The trial was not tested. "
+                "Give more time or fewer trials."
             )
             return False
         try:
@@ -260,23 +262,33 @@ class TrialRun:
             size *= 2
 
     def _draw(self, trial: int, pair: Pair, draws: int) -> tuple[Outputs, Outputs]:
-        """So many outputs of either side, in growing pieces; fewer if the time runs out."""
+        """So many outputs of either side, in growing pieces; fewer if the time runs out.
+
+        Which side comes first is tossed for every piece.
+        """
         pieces: tuple[list[Outputs], list[Outputs]] = ([], [])
-        made = 0
+        tosses, made = np.random.default_rng(self._seed(0, trial, 2)), 0
         while made < draws:
             wanted = min(max(_FIRST, (_GROWTH - 1) * made), draws - made)
-            size = self._budget.timely(wanted, of=trial, by=_TIME)
-            if size == 0:
-                break
-            for side, data in enumerate((pair.data, pair.neighbour)):
+            size = min(self._timely(wanted, trial, side) for side in (0, 1))
+            first = int(tosses.integers(2))
+            for side in (first, 1 - first):
+                if size == 0 or self._timely(1, trial, side) == 0:
+                    return joined(pieces[0]), joined(pieces[1])
+                data = (pair.data, pair.neighbour)[side]
                 with noting(self.notes):
-                    piece = self._drawn(data, size, self._seed(0, trial, side, made), of=trial)
-                    self._health.see(f"{trial} {side}", piece)
-                pieces[side].append(piece)
+                    seed, of = self._seed(0, trial, side, made), (trial, side)
+                    pieces[side].append(self._drawn(data, size, seed, of=of))
+                    self._health.see(f"{trial} {side}", pieces[side][-1])
             made += size
         return joined(pieces[0]), joined(pieces[1])
 
-    def _drawn(self, data: Any, size: int, seed: np.random.SeedSequence, *, of: int) -> Outputs:
+    def _timely(self, wanted: int, trial: int, side: int) -> int:
+        return self._budget.timely(wanted, ROUND_SHARE, of=(trial, side), by=_TIME)
+
+    def _drawn(
+        self, data: Any, size: int, seed: np.random.SeedSequence, *, of: Hashable
+    ) -> Outputs:
         with self._budget.spending(size, of=of):
             return draw_side(self._mechanism, data, size, seed)
 
@@ -319,16 +331,17 @@ class TrialRun:
         pair, *seen = self._latest
         left = min(MOST, self._budget.samples - self._budget.spent)
         missing = max(int(left * FOR_CHOOSING) // 2 - len(seen[0]), 0)
-        for side, data in enumerate((pair.data, pair.neighbour)):
-            more = fresh_draws(
-                self._mechanism,
-                data,
-                missing,
-                budget=self._budget,
-                seed=(self._entropy, 3, side),
-                by=self._budget.until(FOR_CHOOSING),
-            )
-            seen[side] = joined([seen[side], *more])
+        more = Rounds(
+            mechanism=self._mechanism,
+            pair=pair,
+            draws=missing,
+            budget=self._budget,
+            seed=(self._entropy, 3),
+            at_least=1,
+            by=self._budget.until(FOR_CHOOSING),
+        )
+        for side, piece in enumerate(more.joined()):
+            seen[side] = joined([seen[side], piece])
         rng = np.random.default_rng(self._seed(5))
         return certify_on_draws(
             suspect(pair, self.ledger.claim, (seen[0], seen[1]), rng),

@@ -106,6 +106,15 @@ class PairBettor:
         assert self._ensemble is not None
         return self._ensemble.average(self._ensemble.guesses(table))
 
+    def log_odds_of(self, part: Sample) -> Floats:
+        """The log-odds of the rows of its sample, or of a thinned part of it.
+
+        A part is judged by what the experts have learned so far: there is no time to learn more.
+        """
+        if part is self.sample or self._ensemble is None:
+            return self.log_odds(part.rows)
+        return self._ensemble.average(self._ensemble.guesses(part.rows))
+
     def _fit(self) -> None:
         """Let the experts learn, if the past has grown enough. A pair left alone is not learned."""
         if self._ensemble is not None and self.sample.size < self._refit_at:

@@ -7,6 +7,7 @@ as a window of the latest draws.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 
@@ -23,6 +24,7 @@ Labels = npt.NDArray[np.bool_]
 RAW = 4096  # up to here every draw is a row of its own
 _REBUILD = 65_536  # draws kept to place the cells anew; from then on cells only count
 _WINDOW = 65_536  # rows of the past kept for continuous vectors
+_FEWEST_ROWS = 256  # that a thinned sample keeps, about
 _DISTINCT = 4_096  # more distinct vectors than this are treated as continuous
 
 
@@ -67,6 +69,20 @@ class Sample:
             return np.ones(rows, dtype=np.bool_)
         cells = self._codebook.exact
         return np.concatenate([cells, np.zeros(rows - len(cells), dtype=np.bool_)])
+
+    def thinned(self, cells: float) -> Sample:
+        """An even part of the rows, with at most so many cells; itself if it has no more.
+
+        For work that must end in time. A few hundred rows are always left.
+        """
+        step = math.ceil(self.rows.columns * len(self.rows) / max(cells, 1.0))
+        step = min(step, len(self.rows) // _FEWEST_ROWS)
+        if step < 2 or self._codebook is not None:
+            return self
+        part = Sample()
+        part._rows, part._counts = self.rows.take(slice(None, None, step)), self._counts[:, ::step]
+        part.size = int(part._counts.sum())
+        return part
 
     def add(self, table: Table, labels: Labels, index: Index | None = None) -> None:
         """Learn one more batch of labelled outputs; `index` is what `compress` gave, if known."""

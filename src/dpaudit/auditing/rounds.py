@@ -1,0 +1,149 @@
+"""Fresh draws of both sides of a pair in rounds, and how often an event happens in each call.
+
+A round is one call of the mechanism on either side, for as many outputs each. Its size is fixed
+before it begins, and a generator of the audit's seed tosses which side comes first: a mechanism
+that counts its calls cannot tell from the number of a call which side it is on. What was drawn is
+what is counted. Without a limit of seconds every planned draw is made. With one, the clock may end
+the rounds at any time, even between the two calls of a round, and only bounds that hold at every
+number of draws at once are right (`Tally.of(..., anytime=True)`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.pace import ROUND_SHARE
+from dpaudit.batches import draw_side
+from dpaudit.evidence import Tally
+from dpaudit.mechanism import Mechanism
+from dpaudit.pair import Pair
+from dpaudit.returned import Outputs, joined
+
+Fresh = Iterable[tuple[int, Outputs]]  # a side (0: data, 1: neighbour) and the outputs of one call
+
+MIN_ROUNDS = 32  # of a certificate, if it has as many draws of a side: so many calls tell much
+MAX_CALL = 8_192  # outputs of one call
+_ORDER = 2  # the key of the tosses; the sides have 0 and 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rounds:
+    """So many fresh draws of either side of a pair, call by call, in at least so many rounds.
+
+    `seed` is the audit's entropy and a key. A call is seeded by these, its side and how many
+    outputs of that side were drawn before it; so the same seed and the same number of draws give
+    the same outputs. With a limit of seconds the rounds end by a share of it, `by`; a call that
+    would then take too long is split.
+
+    >>> from dpaudit.mechanism import as_mechanism
+    >>> mechanism = as_mechanism(lambda data, size, rng: data[0] + rng.laplace(size=size))
+    >>> rounds = Rounds(
+    ...     mechanism=mechanism,
+    ...     pair=Pair([1.0], [0.0]),
+    ...     draws=24_000,
+    ...     budget=Budget(48_000, None),
+    ...     seed=(7, 1),
+    ... )
+    >>> counted = count_calls(lambda side, outputs: outputs > 0.5, rounds)
+    >>> [len(calls) for calls in counted.calls], {draws for _, draws in counted.calls[0]}
+    ([32, 32], {750})
+    """
+
+    mechanism: Mechanism
+    pair: Pair
+    draws: int
+    budget: Budget
+    seed: tuple[int, ...]
+    at_least: int = MIN_ROUNDS
+    by: float = 1.0
+
+    def __iter__(self) -> Iterator[tuple[int, Outputs]]:
+        """Draw round by round; what comes is (side, outputs of one call)."""
+        tosses = np.random.default_rng(self._child(_ORDER))
+        planned = max(min(self.at_least, self.draws), -(-self.draws // MAX_CALL))
+        made, finished = [0, 0], 0
+        while made[0] < self.draws:
+            size = self._size(self.draws - made[0], planned, finished)
+            first = int(tosses.integers(2))
+            for side in (first, 1 - first):
+                end = made[side] + size
+                while made[side] < end:
+                    now = self._timely(end - made[side], side)
+                    if now == 0:
+                        return
+                    yield side, self._draw(side, now, made[side])
+                    made[side] += now
+            finished += 1
+
+    def joined(self) -> tuple[Outputs, Outputs]:
+        """All of them at once: those on data, and those on the neighbour."""
+        pieces: tuple[list[Outputs], list[Outputs]] = ([], [])
+        for side, outputs in self:
+            pieces[side].append(outputs)
+        return joined(pieces[0]), joined(pieces[1])
+
+    def _size(self, left: int, planned: int, finished: int) -> int:
+        """How many outputs of either side the next round is to have; at least one."""
+        size = min(-(-left // max(planned - finished, 1)), -(-self.draws // planned))
+        return max(min(self._timely(size, side, ROUND_SHARE) for side in (0, 1)), 1)
+
+    def _timely(self, wanted: int, side: int, *share: float) -> int:
+        return self.budget.timely(wanted, *share, of=(*self.seed, side), by=self.by)
+
+    def _draw(self, side: int, size: int, made: int) -> Outputs:
+        data = (self.pair.data, self.pair.neighbour)[side]
+        with self.budget.spending(size, of=(*self.seed, side)):
+            return draw_side(self.mechanism, data, size, self._child(side, made))
+
+    def _child(self, *key: int) -> np.random.SeedSequence:
+        entropy, *begin = self.seed
+        return np.random.SeedSequence(entropy, spawn_key=(*begin, *key))
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCalls:
+    """How often an event happened: `(hits, draws)` of every call, side by side, in their order.
+
+    >>> counted = CountedCalls(([(3, 10), (2, 10)], [(0, 10)]))
+    >>> counted.totals
+    ((5, 20), (0, 10))
+    """
+
+    calls: tuple[list[tuple[int, int]], list[tuple[int, int]]]
+
+    @property
+    def totals(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Hits and draws of each side, all calls together."""
+        data, neighbour = (
+            (sum(hits for hits, _ in side), sum(draws for _, draws in side)) for side in self.calls
+        )
+        return data, neighbour
+
+    def tallies(self, *, alpha: float, anytime: bool) -> tuple[Tally, Tally] | None:
+        """The bounds of both sides; None if a side has no draws.
+
+        Every certificate passes through here: a check of the calls belongs here too.
+        """
+        data, neighbour = self.totals
+        if data[1] == 0 or neighbour[1] == 0:
+            return None
+        return (
+            Tally.of(*data, alpha=alpha, anytime=anytime),
+            Tally.of(*neighbour, alpha=alpha, anytime=anytime),
+        )
+
+
+def count_calls(
+    holds: Callable[[int, Outputs], npt.NDArray[np.bool_]], fresh: Fresh
+) -> CountedCalls:
+    """Count an event call by call; `holds(side, outputs)` says which outputs are in it."""
+    counted = CountedCalls(([], []))
+    for side, outputs in fresh:
+        hits = int(np.count_nonzero(holds(side, outputs)))
+        counted.calls[side].append((hits, len(outputs)))
+    return counted
