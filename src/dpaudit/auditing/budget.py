@@ -90,12 +90,11 @@ class Budget:
         """About how many draws are left, or fit into the time up to a share of the limit."""
         return int(min(self.samples - self.spent, self._in_time(by)))
 
-    def most_in_time(self, draws: int, *, share: float) -> int:
-        """How many of so many draws could be made in a share of the time left, by large calls."""
+    def most_in_time(self, draws: int, *, by: float) -> int:
+        """How many of so many draws could be made up to a share of the limit, by large calls."""
         if self.seconds is None:
-            return min(draws, self.samples - self.spent)
-        in_time = self._in_time(self.until(share)) * self._pace.by_larger_calls
-        return int(min(draws, self.samples - self.spent, in_time))
+            return draws
+        return int(min(draws, self._in_time(by) * self._pace.by_larger_calls))
 
     def steps(self, of_one: float, *, share: float = _WORK_SHARE) -> float:
         """How many steps of so many seconds fit into a share of what is left of the time."""

@@ -37,7 +37,7 @@ EventChoice = Callable[..., tuple[Event, bool]]  # as `strongest_event`
 
 MOST = 80_000  # draws, both sides together
 FOR_CHOOSING = 0.4  # of them, to choose the event by: a refutation can come too early to tell
-_TIME_FOR_DRAWS = 0.9  # of what is left of it, when the number of fresh draws is fixed
+_TIME_FOR_DRAWS = 0.9  # of what is left of it, to guess how many draws will come
 _FEW = 1_000  # draws that fit into the time: too few to spend some on choosing
 
 
@@ -190,8 +190,8 @@ def certify_on_draws(
     level = _level(found, found.sample.thinned(budget.steps(FITTING_SECONDS)))
     chosen = _choose(found, planned, alpha, choose, level)
     budget.forget_work()
-    planned = budget.most_in_time(2 * draws, share=_TIME_FOR_DRAWS) // 2
-    fresh = Rounds(mechanism=mechanism, pair=found.pair, draws=planned, budget=budget, seed=seed)
+    draws = min(draws, (budget.samples - budget.spent) // 2)
+    fresh = Rounds(mechanism=mechanism, pair=found.pair, draws=draws, budget=budget, seed=seed)
     limited = budget.seconds is not None
     return _counted(found, chosen, fresh, alpha=alpha, seed=seed, anytime=limited)
 

@@ -53,11 +53,12 @@ def compare_samples(
     probability at most `alpha`. The same `rng` gives the same audit.
 
     By default the outputs are shuffled and bet on, side after side as a fair coin says, until the
-    claim is refuted or one side is used up; one in twenty is kept back to certify an event. So of
-    unequal sizes, the smaller is used up and as much of the larger. A batch tester, such as
-    `dpaudit.HistogramTester()`, gets all outputs at once, for both directions; its event is chosen
-    on one half of them and counted on the other. `floats="bits"` also looks at how floats are
-    rounded; a file of decimals must then hold all of their digits (17).
+    claim is refuted or one side is used up; one in twenty is kept back to certify an event, and of
+    few outputs up to a third. So of unequal sizes, the smaller is used up and as much of the
+    larger. A batch tester, such as `dpaudit.HistogramTester()`, gets all outputs at once, for both
+    directions; its event is chosen on one half of them and counted on the other. `floats="bits"`
+    also looks at how floats are rounded; a file of decimals must then hold all of their digits
+    (17).
 
     >>> import numpy as np, dpaudit
     >>> noise = np.random.default_rng(0).laplace(size=(2, 2000))

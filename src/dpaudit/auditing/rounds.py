@@ -28,6 +28,7 @@ Fresh = Iterable[tuple[int, Outputs]]  # a side (0: data, 1: neighbour) and the 
 
 MIN_ROUNDS = 32  # of a certificate, if it has as many draws of a side: so many calls tell much
 MAX_CALL = 8_192  # outputs of one call
+_TIME_FOR_ROUNDS = 0.9  # of what is left: draws may turn out slower than planned
 _ORDER = 2  # the key of the tosses; the sides have 0 and 1
 
 
@@ -88,8 +89,13 @@ class Rounds:
         return joined(pieces[0]), joined(pieces[1])
 
     def _size(self, left: int, planned: int, finished: int) -> int:
-        """How many outputs of either side the next round is to have; at least one."""
-        size = min(-(-left // max(planned - finished, 1)), -(-self.draws // planned))
+        """How many outputs of either side the next round is to have; at least one.
+
+        With a limit of seconds, so few that all rounds that are planned come in time, about.
+        """
+        by = self.budget.until(_TIME_FOR_ROUNDS, by=self.by)
+        in_time = self.budget.most_in_time(2 * left, by=by) // 2
+        size = min(-(-in_time // max(planned - finished, 1)), -(-self.draws // planned))
         return max(min(self._timely(size, side, ROUND_SHARE) for side in (0, 1)), 1)
 
     def _timely(self, wanted: int, side: int, *share: float) -> int:

@@ -7,12 +7,13 @@ steers the search: what is shown in the end is certified anew, on draws that had
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dpaudit.auditing.arguments import check_arguments, check_budget, check_floats, entropy_of
-from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.budget import FITTING_SECONDS, Budget
 from dpaudit.auditing.certify import (
     FOR_CHOOSING,
     Suspect,
@@ -195,8 +196,9 @@ class Shrinker:
             chosen, held_out = self._draw(pair, size // 2), self._draw(pair, size - size // 2)
             if min(map(len, (*chosen, *held_out))) == 0:
                 return False
+            seen = self._suspect(pair, chosen)
             found = certify(
-                self._suspect(pair, chosen),
+                replace(seen, sample=seen.sample.thinned(self._budget.steps(FITTING_SECONDS))),
                 enumerate(held_out),
                 draws=size,
                 alpha=_ALPHA,

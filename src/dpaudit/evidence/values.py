@@ -71,11 +71,12 @@ class Tally:
 class Counterexample:
     """Two neighbouring datasets and an event that is too likely on one of them.
 
-    The bounds were certified on fresh samples, which `seed` (entropy, then spawn key) draws again;
-    together they hold with probability at least `1 - alpha`. `epsilon_lower` is what this event
-    alone shows at `delta`; all draws of the audit together may show more. `rule` is the event as
-    a test of outputs, `rule.holds(outputs)`; None in files of an older dpaudit. `outputs` outlines
-    the fresh samples, for a figure; empty in older files.
+    The bounds were certified on fresh samples, which `seed` (entropy, then spawn key) draws again
+    unless a limit of seconds sized the calls; together they hold with probability at least
+    `1 - alpha`. `epsilon_lower` is what this event alone shows at `delta`; all draws of the audit
+    together may show more. `rule` is the event as a test of outputs, `rule.holds(outputs)`; None
+    in files of an older dpaudit. `outputs` outlines the fresh samples, for a figure; empty in older
+    files.
     """
 
     pair: Pair
