@@ -178,6 +178,49 @@ def test_a_pair_of_another_relation_is_not_tried(tmp_path: Path, refuted: Audit)
     assert kept_of(tmp_path, dpaudit.add_or_remove_one(dpaudit.integers(0, 1))).read() is None
 
 
+@pytest.mark.parametrize(
+    ("neighbours", "reason"),
+    [
+        ([([1, 1], [0, 1])], "it is none of the 1 given pair"),
+        (dpaudit.add_or_remove_one(dpaudit.integers(0, 1)), "the datasets differ in 2 records"),
+        (dpaudit.replace_one(dpaudit.integers(0, 9).filter(bool)), "0 does not fit the filter"),
+        (dpaudit.replace_one(dpaudit.integers(2, 9)), "1 is not in integers(2, 9)"),
+        (dpaudit.replace_one(dpaudit.dates("2020-01-01", "2021-01-01")), "needs a date such as"),
+        (dpaudit.replace_one(dpaudit.integers(0, 9).map(str)), "the map has no inverse"),
+    ],
+)
+def test_what_no_longer_belongs_is_dropped_and_spoken_of_once(
+    tmp_path: Path, refuted: Audit, neighbours: Any, reason: str
+) -> None:
+    kept_of(tmp_path).write(refuted)
+    said: list[str] = []
+    kept = dataclasses.replace(kept_of(tmp_path, neighbours), warn=said.append)
+    assert kept.read() is None
+    assert kept.read() is None
+    (text,) = said
+    assert text.startswith("a kept counterexample was dropped: its pair does not belong")
+    assert reason in text
+    assert not kept.path.exists()
+
+
+def test_what_is_kept_is_tried_as_the_relation_makes_it(tmp_path: Path, refuted: Audit) -> None:
+    """The bits were lists of whole numbers once, and are arrays of floats today."""
+    kept_of(tmp_path).write(refuted)
+    found = kept_of(tmp_path, dpaudit.replace_one(dpaudit.floats(0, 1))).read()
+    assert found is not None
+    assert found.pair == Pair(np.array([1.0]), np.array([0.0]))
+
+
+def test_what_could_not_be_checked_next_time_is_not_kept(tmp_path: Path, refuted: Audit) -> None:
+    relation = dpaudit.replace_one(dpaudit.integers(0, 1).map(lambda bit: bit), max_records=1)
+    assert refuted.counterexample is not None
+    pair = next(relation.edge_pairs())
+    assert relation.contains(pair)  # by what it remembers, which no file holds
+    found = dataclasses.replace(refuted.counterexample, pair=pair)
+    unsure = dataclasses.replace(refuted, counterexample=found, simplest=None)
+    assert not kept_of(tmp_path, relation).write(unsure)
+
+
 @pytest.mark.parametrize("share", np.linspace(0.0, 0.99, 12))
 def test_half_a_file_is_never_believed(tmp_path: Path, refuted: Audit, share: float) -> None:
     said: list[str] = []

@@ -142,8 +142,15 @@ def test_the_message_of_a_failed_test_without_an_event_or_with_long_data() -> No
     long = Pair(np.arange(100.0), np.arange(99.0))
     record = PairRecord(pair=long, samples=1, log_wealth=0.0, growth=0.0)
     text = failure(dataclasses.replace(REFUTED, counterexample=None, strongest=record))
-    assert "@dpaudit.example(data, neighbour), with the two datasets" in text
+    assert "these lines on the test try this pair first, every time:\n    @dpaudit.example(" in text
+    assert "98.0, 99.0,\n        ],\n" in text  # all of it, not elided
     assert max(map(len, text.splitlines())) <= 72
+    longer = Pair(np.arange(5000.0), np.arange(4999.0))
+    record = PairRecord(pair=longer, samples=1, log_wealth=0.0, growth=0.0)
+    text = failure(dataclasses.replace(REFUTED, counterexample=None, strongest=record))
+    assert "cannot be pinned by a line to paste: its datasets are too long" in " ".join(
+        text.split()
+    )
     within = failure(dataclasses.replace(REFUTED, lower_bound=None))
     assert within.startswith("clipped_sum is not 1-DP: epsilon > 1\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,10 @@ from dpaudit.auditing.replay import audit_by_replay
 from dpaudit.claims import Claim
 from dpaudit.evidence import Audit, Counterexample
 from dpaudit.mechanism import Mechanism, as_mechanism
-from dpaudit.neighbours import pairs
+from dpaudit.neighbours import fitted, pairs
 from dpaudit.pair import Pair
+from dpaudit.report.pinning import Pin, pin_of
+from dpaudit.report.text import pair_to_pin
 from dpaudit.suite import next_turn
 
 
@@ -39,7 +42,8 @@ def assert_private(
     left out, a pytest run may set them (`--dpaudit-profile`, `--dpaudit-seed`). A counterexample
     kept from an earlier run is tried first, then pairs pinned with `@dpaudit.example`, each with
     its share of alpha: a mechanism that keeps its claim fails with probability at most `alpha`,
-    over all of it. What comes back is the audit, which may be undecided: it says so.
+    over all of it. A pinned pair that does not belong to the neighbours is an error. What comes
+    back is the audit, which may be undecided: it says so.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
@@ -58,7 +62,7 @@ def assert_private(
     """
     __tracebackhide__ = True  # pytest shows the line of the test
     subject = as_subject(mechanism, claim, neighbours)
-    turn, pinned = next_turn(), pinned_pairs(subject.mechanism)
+    turn, pinned = next_turn(), _belonging(pinned_pairs(subject.mechanism), subject.neighbours)
     alpha = turn.effort.alpha if alpha is None else alpha
     check_arguments(subject.claim, alpha, options.get("tester"))
     audited = as_mechanism(subject.mechanism)
@@ -74,7 +78,7 @@ def assert_private(
     )
     made = attempt.until_decided(known, pinned)
     turn.note(made)
-    return _concluded(made[-1], kept)
+    return _concluded(made[-1], kept, subject.neighbours)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,12 +126,31 @@ def _asked_for(known: Counterexample | None, options: dict[str, Any]) -> Counter
     return None if about_floats and options.get("floats", "real") == "real" else known
 
 
-def _concluded(found: Audit, kept: Kept | None) -> Audit:
+def _belonging(pinned: tuple[Pair, ...], neighbours: Any) -> tuple[Pair, ...]:
+    """The pinned pairs as the relation makes them; an error if one does not belong to it."""
+    remedy = (
+        " Mend the pin, or the relation. A pin on a test holds for all assertions in it; one on a "
+        "mechanism for all assertions about that."
+    )
+    what = "a pair pinned with @dpaudit.example"
+    return tuple(fitted(neighbours, pair, what=what, remedy=remedy) for pair in pinned)
+
+
+def _pin(found: Audit, neighbours: Any) -> Pin | None:
+    """How the pair that was found is pinned to the test that asked."""
+    pair, frame, modules = pair_to_pin(found), inspect.currentframe(), set[str]()
+    while frame is not None:
+        modules.add(str(frame.f_globals.get("__name__")))
+        frame = frame.f_back
+    return None if pair is None else pin_of(pair, neighbours, at_hand=modules)
+
+
+def _concluded(found: Audit, kept: Kept | None, neighbours: Any) -> Audit:
     """Keep what was found, then let the test fail, end or go on."""
     __tracebackhide__ = True
     file = None if kept is None else remember(kept, found)
     if found.interrupted:
         raise KeyboardInterrupt  # the audit took the first one, and an assertion is not finished
     if found.refuted:
-        raise PrivacyViolation(found, kept=file)
+        raise PrivacyViolation(found, kept=file, pin=_pin(found, neighbours))
     return found

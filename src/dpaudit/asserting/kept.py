@@ -15,7 +15,7 @@ from typing import Any
 from dpaudit.auditing.replay import needed
 from dpaudit.claims import Claim
 from dpaudit.evidence import REPLAY, Audit, Counterexample, InvalidAuditFile, Verdict, load
-from dpaudit.neighbours import Pair, Relation, pairs
+from dpaudit.neighbours import Pair, Relation, fitted, pairs, why_not
 from dpaudit.plain import decoded, encoded
 from dpaudit.suite import Turn, file_name
 
@@ -27,7 +27,7 @@ class Kept:
     """The file that keeps a counterexample of one assertion; it need not be there.
 
     `relations` say which pairs are neighbours today. They may have changed since one was kept, and
-    a pair that is none proves nothing.
+    a pair that does not belong to them proves nothing: it is dropped.
     """
 
     folder: Path
@@ -54,7 +54,9 @@ class Kept:
         except (InvalidAuditFile, OSError) as error:
             self._set_aside(error)
             return None
-        return found if found is not None and self._can_be_tried(found) else None
+        if found is None or not self._is_complete(found):
+            return None
+        return self._belonging(found)
 
     def write(self, audit: Audit) -> bool:
         """Keep the counterexample of an audit that is quickest to show; whether there is one.
@@ -64,7 +66,10 @@ class Kept:
         usable = [
             found
             for found in (audit.simplest, audit.counterexample)
-            if found is not None and found.breaks(audit.claim) and self._can_be_tried(found)
+            if found is not None
+            and found.breaks(audit.claim)
+            and self._is_complete(found)
+            and self._reason_against(_read_back(found.pair)) is None
         ]
         if not usable:
             return False
@@ -81,21 +86,40 @@ class Kept:
         with suppress(OSError):  # then it is tried again, which harms nobody
             self.path.unlink(missing_ok=True)
 
-    def _can_be_tried(self, found: Counterexample) -> bool:
-        """Whether a file can hold all that a replay needs, and the pair is one of neighbours."""
-        sides = (found.pair.data, found.pair.neighbour)
-        read_back = Pair(*(decoded(encoded(side)) for side in sides))
-        return (
-            found.rule is not None
-            and read_back == found.pair
-            and any(relation.contains(found.pair) for relation in self.relations)
-        )
+    def _is_complete(self, found: Counterexample) -> bool:
+        """Whether a file can hold all that a replay needs."""
+        return found.rule is not None and _read_back(found.pair) == found.pair
+
+    def _belonging(self, found: Counterexample) -> Counterexample | None:
+        """What was kept, its pair as a relation makes it; None, and dropped, if none has it."""
+        reason = self._reason_against(found.pair)
+        if reason is None:
+            for relation in self.relations:
+                if why_not(relation, found.pair) is None:
+                    return replace(found, pair=fitted(relation, found.pair, what="it"))
+        if self.relations:
+            self.forget()
+            self.warn(
+                f"a kept counterexample was dropped: its pair does not belong to the relation of "
+                f"today: {reason} ({found.pair})"
+            )
+        return None
+
+    def _reason_against(self, pair: Pair) -> str | None:
+        """Why the pair belongs to none of the relations; None if it belongs to one."""
+        reasons = [why_not(relation, pair) for relation in self.relations]
+        return None if None in reasons else next(reversed(reasons), "there is no relation to ask")
 
     def _set_aside(self, error: Exception) -> None:
         """Out of the way, so that it is spoken of once."""
         with suppress(OSError):  # another worker was faster, or the folder is read-only
             self.path.replace(self.path.with_suffix(".broken"))
         self.warn(f"a kept counterexample was ignored: {error}")
+
+
+def _read_back(pair: Pair) -> Pair:
+    """The pair as a file gives it back."""
+    return Pair(*(decoded(encoded(side)) for side in (pair.data, pair.neighbour)))
 
 
 def kept_for(

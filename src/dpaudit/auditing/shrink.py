@@ -27,7 +27,7 @@ from dpaudit.claims import Claim
 from dpaudit.events import plainest_event
 from dpaudit.evidence import Counterexample
 from dpaudit.mechanism import Mechanism, with_errors
-from dpaudit.neighbours import InvalidRelation, Pair, Structured
+from dpaudit.neighbours import Pair, Structured, fitted
 from dpaudit.outputs import FloatView
 from dpaudit.pair import shown
 from dpaudit.raising import OnError
@@ -83,10 +83,7 @@ def shrink(
         raise TypeError(
             f"shrink needs a relation such as replace_one(floats(0, 1)), got {shown(neighbours)}."
         )
-    slots = neighbours.align(start)
-    found = None if slots is None else neighbours.join(slots)
-    if found is None:
-        raise InvalidRelation(f"not a pair of {neighbours.describe()}: {start}.")
+    found = fitted(neighbours, start, what="the pair to shrink")
     shrinker = Shrinker(
         with_errors(mechanism, on_error),
         claim,

@@ -17,6 +17,7 @@ from dpaudit.domains.mapped import Mapped
 from dpaudit.domains.numbers import Floats, Integers, floats, integers
 from dpaudit.domains.odd import WithOdd
 from dpaudit.domains.parsing import FORMS, parse_domain
+from dpaudit.domains.reasons import reason_against
 from dpaudit.domains.records import Records, records
 from dpaudit.domains.refinable import Refinable
 from dpaudit.domains.tables import Tables, tables
@@ -50,6 +51,7 @@ __all__ = [
     "integers",
     "lists",
     "parse_domain",
+    "reason_against",
     "records",
     "tables",
     "texts",

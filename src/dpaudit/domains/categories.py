@@ -107,6 +107,16 @@ def categories(*values: Any) -> Categories:
 
 
 def typed(value: Any) -> tuple[type, Any]:
-    """The value with its type: `1 == True`, but they are two categories."""
+    """The value with its type: `1 == True`, but they are two categories.
+
+    Floats are told apart to the last bit: NaN is NaN, and 0.0 is not -0.0.
+
+    >>> typed(float("nan")) == typed(float("nan")), typed((0.0,)) == typed((-0.0,))
+    (True, False)
+    """
     plain = value.item() if isinstance(value, np.generic) else value
+    if type(plain) is float:
+        return float, repr(plain)
+    if type(plain) is tuple:
+        return tuple, tuple(map(typed, plain))
     return type(plain), plain

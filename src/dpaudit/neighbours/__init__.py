@@ -2,9 +2,9 @@
 
 A relation (`pairs`, `add_or_remove_one`, `replace_one`, `query_answers`, `group`, and by user
 `add_or_remove_user`, `replace_user`) knows its edge pairs, where most bugs show, how to draw a
-random pair, and whether a pair belongs to it. All but `pairs` can also take a pair apart, record by
-record, and build one of choices (`Structured`). Both directions of a pair are always tested, so a
-relation lists it one way round.
+random pair, and whether a pair belongs to it, or why not. All but `pairs` can also take a pair
+apart, record by record, and build one of choices (`Structured`). Both directions of a pair are
+always tested, so a relation lists it one way round.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from dpaudit.neighbours.fixed import FixedPairs, pairs
 from dpaudit.neighbours.groups import AddOrRemoveGroup, ReplaceGroup, group
+from dpaudit.neighbours.membership import fitted, why_not
 from dpaudit.neighbours.queries import QueryAnswers, query_answers
 from dpaudit.neighbours.records import AddOrRemoveOne, ReplaceOne, add_or_remove_one, replace_one
 from dpaudit.neighbours.relation import InvalidRelation, Relation, Structured
@@ -47,11 +48,13 @@ __all__ = [
     "add_or_remove_one",
     "add_or_remove_user",
     "as_finder",
+    "fitted",
     "group",
     "pairs",
     "query_answers",
     "replace_one",
     "replace_user",
+    "why_not",
 ]
 
 

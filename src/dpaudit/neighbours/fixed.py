@@ -28,13 +28,41 @@ class FixedPairs:
         return self.listed[int(rng.integers(len(self.listed)))]
 
     def contains(self, pair: Pair) -> bool:
-        return pair in self.listed or pair.swapped() in self.listed
+        return self.listed_as(pair) is not None
+
+    def why_not(self, pair: Pair) -> str | None:
+        return None if self.contains(pair) else f"it is none of the {self.describe()}"
+
+    def listed_as(self, pair: Pair) -> Pair | None:
+        """The listed pair that this is, either way round; a list may stand for an array.
+
+        >>> pairs([(np.array([1.0]), np.array([]))]).listed_as(Pair([], [1.0])).data
+        array([], dtype=float64)
+        """
+        for form in (Pair.key, _as_lists):
+            ours, swapped = form(pair), form(pair.swapped())
+            for listed in self.listed:
+                if form(listed) == ours:
+                    return listed
+                if form(listed) == swapped:
+                    return listed.swapped()
+        return None
 
     def search(self, rng: np.random.Generator) -> Finder:
         return finder_named("fixed", self, rng)
 
     def describe(self) -> str:
         return f"{len(self.listed)} given pair{'s' if len(self.listed) != 1 else ''}"
+
+
+def _as_lists(pair: Pair) -> str:
+    """The key of the pair with lists in the place of arrays of plain numbers."""
+    sides = (pair.data, pair.neighbour)
+    plain = [
+        side.tolist() if type(side) is np.ndarray and side.dtype.kind in "biufU" else side
+        for side in sides
+    ]
+    return Pair(*plain).key()
 
 
 def pairs(listed: Iterable[Pair | tuple[Any, Any]]) -> FixedPairs:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpaudit.choices import Chooser, Unsuitable
 from dpaudit.domains import Floats, floats
 from dpaudit.neighbours.choosing import chosen_whole
+from dpaudit.neighbours.reasons import ALIKE, SIDES, counted, records_of
 from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
 from dpaudit.neighbours.slots import aligned, joined, side_by_side, sides
 from dpaudit.pair import Pair, Slot
@@ -66,6 +67,19 @@ class QueryAnswers:
 
     def contains(self, pair: Pair) -> bool:
         return self.align(pair) is not None
+
+    def why_not(self, pair: Pair) -> str | None:
+        if self.contains(pair):
+            return None
+        answers = records_of(self.domain, pair)
+        if isinstance(answers, str):
+            return answers
+        for name, one in zip(SIDES, answers, strict=True):
+            if len(one) != self.length:
+                return f"{name} has {counted(len(one), 'answer')}, the relation has {self.length}"
+        size = self._size(np.subtract(*answers))
+        far = f"the answers move by {size!r} (norm {self.norm:g}), at most {self.sensitivity!r}"
+        return ALIKE if size == 0.0 else f"{far} is allowed"
 
     def align(self, pair: Pair) -> tuple[Slot, ...] | None:
         return aligned(self, pair, side_by_side)

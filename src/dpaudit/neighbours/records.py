@@ -25,6 +25,15 @@ from dpaudit.neighbours.drawing import (
     random_records,
     random_size,
 )
+from dpaudit.neighbours.reasons import (
+    Records,
+    against_adding,
+    against_equal,
+    against_replacing,
+    against_size,
+    first_of,
+    records_of,
+)
 from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
 from dpaudit.neighbours.slots import (
     aligned,
@@ -80,6 +89,21 @@ class RecordRelation(ABC):
     def contains(self, pair: Pair) -> bool:
         return self.align(pair) is not None
 
+    def why_not(self, pair: Pair) -> str | None:
+        if self.contains(pair):
+            return None
+        records = records_of(self.domain, pair)
+        if isinstance(records, str):
+            return records
+        too_far = self._too_far(records)
+        return first_of(
+            [
+                against_size(records, self.min_records, self.max_records),
+                too_far,
+                against_equal(pair),
+            ]
+        )
+
     def align(self, pair: Pair) -> tuple[Slot, ...] | None:
         return aligned(self, pair, self._layouts)
 
@@ -109,6 +133,10 @@ class RecordRelation(ABC):
 
     @abstractmethod
     def _layouts(self, data: list[Any], neighbour: list[Any]) -> Iterable[Sequence[Slot]]: ...
+
+    @abstractmethod
+    def _too_far(self, records: Records) -> str | None:
+        """Why the datasets are too far apart, if they are."""
 
     @staticmethod
     @abstractmethod
@@ -197,6 +225,9 @@ class AddOrRemove(RecordRelation):
         slots = interleaved(data, neighbour, self.apart)
         return [] if slots is None else [slots]
 
+    def _too_far(self, records: Records) -> str | None:
+        return against_adding(records, self.apart)
+
     @staticmethod
     def _is_change(slot: Slot) -> bool:
         return slot.data is ABSENT or slot.neighbour is ABSENT
@@ -255,6 +286,9 @@ class Replace(RecordRelation):
 
     def _layouts(self, data: list[Any], neighbour: list[Any]) -> Iterable[Sequence[Slot]]:
         return side_by_side(data, neighbour)
+
+    def _too_far(self, records: Records) -> str | None:
+        return against_replacing(records, self.apart)
 
     @staticmethod
     def _is_change(slot: Slot) -> bool:

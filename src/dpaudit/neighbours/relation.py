@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 
 class InvalidRelation(ValueError):
-    """A neighbouring relation without any pair."""
+    """A neighbouring relation without any pair, or a pair that does not belong to its relation."""
 
 
 @runtime_checkable
 class Relation(Protocol):
-    """Which pairs count as neighbours. Any object with these methods is a relation."""
+    """Which pairs count as neighbours. Any object with these methods is a relation.
+
+    Ours also say why a pair does not belong to them: `why_not(pair)`, None if it does.
+    """
 
     def edge_pairs(self) -> Iterator[Pair]:
         """The pairs to try first: the same every time, small datasets first, none twice."""

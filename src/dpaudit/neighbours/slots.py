@@ -65,7 +65,7 @@ def aligned(relation: Structured, pair: Pair, layouts: Layouts) -> tuple[Slot, .
         return pair.slots
     try:
         data, neighbour = relation.domain.unpack(pair.data), relation.domain.unpack(pair.neighbour)
-    except (ValueError, TypeError):
+    except Exception:  # not its datasets: the inverse of a map may raise anything
         return None
     for slots in layouts(data, neighbour):
         if (found := relation.join(slots)) is not None:

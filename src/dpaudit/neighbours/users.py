@@ -16,6 +16,7 @@ from dpaudit.domains import Domain, Records, explorable
 from dpaudit.domains.guests import refinable
 from dpaudit.neighbours.choosing import chosen_slots, chosen_whole
 from dpaudit.neighbours.drawing import edge_sizes, random_records, random_size, told_apart
+from dpaudit.neighbours.reasons import SIDES, against_equal, counted, first_of, records_of
 from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
 from dpaudit.neighbours.slots import (
     aligned,
@@ -71,6 +72,15 @@ class UserRelation(ABC):
 
     def contains(self, pair: Pair) -> bool:
         return self.align(pair) is not None
+
+    def why_not(self, pair: Pair) -> str | None:
+        if self.contains(pair):
+            return None
+        rows = records_of(self.domain, pair)
+        if isinstance(rows, str):
+            return rows
+        too_many = [self._against_users(name, one) for name, one in zip(SIDES, rows, strict=True)]
+        return first_of([*too_many, self._against_change(*rows), against_equal(pair)])
 
     def align(self, pair: Pair) -> tuple[Slot, ...] | None:
         return aligned(self, pair, self._layouts)
@@ -209,6 +219,36 @@ class UserRelation(ABC):
         counts = Counter(map(self._user_of, rows))
         enough = self.min_users <= len(counts) <= self.max_users
         return enough and max(counts.values(), default=0) <= self.max_rows
+
+    def _against_users(self, name: str, rows: list[Any]) -> str | None:
+        """Why these are not the rows of so many users, each with so many; None if they are."""
+        counts = Counter(map(self._user_of, rows))
+        if not self.min_users <= len(counts) <= self.max_users:
+            allowed = f"{self.min_users} to {self.max_users}"
+            return f"{name} has rows of {counted(len(counts), 'user')}, allowed are {allowed}"
+        if (most := max(counts.values(), default=0)) > self.max_rows:
+            return f"{name} has {most} rows of one user, at most {self.max_rows} are allowed"
+        return None
+
+    def _against_change(self, data: list[Any], neighbour: list[Any]) -> str | None:
+        """Why not the rows of exactly one user differ; None if they do."""
+        sides = [self._rows_by_user(rows) for rows in (data, neighbour)]
+        users = dict.fromkeys((*sides[0], *sides[1]))
+        changed = [user for user in users if sides[0].get(user) != sides[1].get(user)]
+        if len(changed) > 1:
+            shown = ", ".join(changed[:3])
+            return f"the rows of {len(changed)} users differ ({shown}), only those of one may"
+        if changed and self.rows_after[0] > 0 and not all(changed[0] in side for side in sides):
+            return f"the user {changed[0]} has no rows on one side, and must have some on both"
+        if changed and self.rows_after[1] == 0 and all(changed[0] in side for side in sides):
+            return f"the user {changed[0]} has rows on both sides, and must have none on one"
+        return "the rows of the other users are not in the same order" if not changed else None
+
+    def _rows_by_user(self, rows: list[Any]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            found.setdefault(self._user_of(row), []).append(canonical(row))
+        return found
 
     def _user_of(self, row: Mapping[str, Any]) -> str:
         return canonical(row[self.user])

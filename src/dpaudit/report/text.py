@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.evidence import REPLAY, Audit, Counterexample, PairRecord, Replayed, Verdict
-from dpaudit.pair import Pair, shown
+from dpaudit.pair import Pair
 from dpaudit.report import wording
+from dpaudit.report.pinning import Pin, pin_of
 from dpaudit.report.showing import (
     count,
     dataset,
@@ -54,18 +55,26 @@ def render(audit: Audit) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def failure(audit: Audit, *, kept: str | None = None) -> str:
+def failure(audit: Audit, *, kept: str | None = None, pin: Pin | None = None) -> str:
     """A refuted audit as the message of a failed test: the verdict first, then what shows it.
 
     `kept` names the file that keeps its counterexample for the next test run, if there is one.
+    `pin` says how the pair is pinned, where that depends on the relation (see `pin_of`).
     """
-    shown_by = (audit.simplest, audit.counterexample, audit.strongest)
-    pinned = next((found.pair for found in shown_by if found is not None), None)
+    pair = pair_to_pin(audit)
+    if pin is None and pair is not None:
+        pin = pin_of(pair)
     first = _wrapped(wording.finding(audit), first="", rest=INDENT, width=FIRST)
     blocks = [first, *_refuted(audit)]
     blocks.append([*_searched(audit), *_cost(audit)])
-    blocks.append([*_again(audit), *_pin(pinned), *_kept(audit, kept)])
+    blocks.append([*_again(audit), *_pin(pin), *_kept(audit, kept)])
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def pair_to_pin(audit: Audit) -> Pair | None:
+    """The plainest pair that a refuted audit shows; None if it shows none."""
+    shown_by = (audit.simplest, audit.counterexample, audit.strongest)
+    return next((found.pair for found in shown_by if found is not None), None)
 
 
 def replayed_headline(found: Replayed) -> str:
@@ -241,14 +250,18 @@ def _kept(audit: Audit, file: str | None) -> list[str]:
     return _row("kept", f"{file} from an earlier run: {known}. Delete the file to forget it.")
 
 
-def _pin(pair: Pair | None) -> list[str]:
+def _pin(pin: Pin | None) -> list[str]:
     """How a pair is kept in the code."""
-    if pair is None:
+    if pin is None:
         return []
-    pinned = glued(f"@dpaudit.example({shown(pair.data)}, {shown(pair.neighbour)})")
-    if len(pinned) > WIDTH - len(INDENT) - LABEL:
-        pinned = "@dpaudit.example(data, neighbour), with the two datasets above,"
-    return _row("pin", f"{pinned} on the test tries this pair first, every time")
+    if pin.reason:
+        return _row("pin", f"this pair cannot be pinned by a line to paste: {pin.reason}")
+    if not pin.imports and len(pin.decorator) <= WIDTH - len(INDENT) - LABEL:
+        line = glued(pin.decorator)
+        return _row("pin", f"{line} on the test tries this pair first, every time")
+    code = (*pin.imports, *([""] if pin.imports else []), *pin.lines)
+    first = _row("pin", "these lines on the test try this pair first, every time:")
+    return [*first, *(f"{2 * INDENT}{line}".rstrip() for line in code)]
 
 
 def _warnings(audit: Audit) -> list[str]:
