@@ -7,6 +7,13 @@ of them raises: that gives `size` independent releases under the condition that 
 call, whichever way it went, has given `size` independent releases. (To draw them once and take
 what comes would halve the errors that are rare, and so stretch the ratio of their probabilities.)
 From then on every release of the mechanism, on any dataset, is drawn by itself.
+
+A pair on which both sides raise the same error at every draw shows nothing: a search sets it aside
+and goes on (`RaisingPairs`). Its draws were bet on like all others, and whether a pair gets more of
+them may depend on all that was seen, so this costs no validity. Where the errors of the two sides
+differ, they are evidence, but of a mechanism that works: as long as no dataset at all has given an
+output, the mechanism is more likely to be called in a wrong way than to leak, and the search looks
+for an output first. If there is none to be found, it ends with the first error, not with a verdict.
 """
 
 from __future__ import annotations
@@ -24,6 +31,7 @@ ON_ERROR: tuple[OnError, ...] = ("output", "raise")
 
 _NEVER_OUTPUTS = (MemoryError, InvalidOutput)  # of the machine, and of how the mechanism is called
 _ENOUGH = 8  # draws of either dataset: if all raise, the mechanism is not private but broken
+_FRUITLESS_PAIRS = 32  # without a single output, before a search gives up
 _AGAIN = 20_000  # draws, at most, to find the release that raised
 
 
@@ -41,8 +49,8 @@ class ErrorsAsOutputs:
     """Draws outputs, errors among them, and says once that there were some.
 
     An error flies if the machine or the way of calling is at fault, or if nothing but errors came
-    from two datasets: a mechanism that always fails tells nothing. `one_by_one` is whether each
-    release is drawn by itself.
+    from two datasets: a mechanism that always fails tells nothing. A search tries other datasets
+    instead: it sets `flies` to False. `one_by_one` is whether each release is drawn by itself.
 
     >>> errors = ErrorsAsOutputs(name="second")
     >>> second = [4.0][1:]
@@ -52,9 +60,11 @@ class ErrorsAsOutputs:
 
     name: str
     one_by_one: bool = False
+    flies: bool = True
+    gave_output: bool = field(default=False, init=False)
+    first_error: Exception | None = field(default=None, init=False, repr=False)
     _first: tuple[Raised, Any] | None = field(default=None, init=False, repr=False)
     _only_errors: list[tuple[Any, int]] = field(default_factory=list, init=False, repr=False)
-    _gave_output: bool = field(default=False, init=False, repr=False)
     _told: bool = field(default=False, init=False, repr=False)
 
     def draw(
@@ -66,7 +76,7 @@ class ErrorsAsOutputs:
         else:
             try:
                 outputs = whole()
-                self._gave_output = True
+                self.gave_output = True
             except Exception as error:
                 outputs = self._instead(error, data, size, single)
                 self.one_by_one = True
@@ -96,10 +106,10 @@ class ErrorsAsOutputs:
         for _ in range(size):
             try:
                 outputs.append(single())
-                self._gave_output = True
+                self.gave_output = True
             except Exception as error:
                 outputs.append(self._caught(error, data))
-                if not self._gave_output:
+                if self.flies and not self.gave_output:
                     self._fly_if_nothing_else(error, data)
         return outputs
 
@@ -108,8 +118,13 @@ class ErrorsAsOutputs:
             raise error
         found = Raised.of(error)
         if self._first is None:
-            self._first = found, data
+            self._first, self.first_error = (found, data), error
         return found
+
+    def where(self) -> str:
+        """Where the first error came from."""
+        assert self._first is not None
+        return f"while drawing outputs from {self.name} on data={short(self._first[1])}"
 
     def _fly_if_nothing_else(self, error: Exception, data: Any) -> None:
         """Raise an error if enough draws of each of two datasets have given nothing but errors."""
@@ -126,7 +141,7 @@ class ErrorsAsOutputs:
 
     def _tell(self) -> None:
         """Say once that there are errors among the outputs, and which was the first."""
-        if self._told or self._first is None or not self._gave_output:
+        if self._told or self._first is None or not self.gave_output:
             return
         self._told = True
         found, data = self._first
@@ -135,4 +150,131 @@ class ErrorsAsOutputs:
             f"{self.name}: {found.kind} on {short(data)}: {short(found.message)}",
             HealthWarning,
             stacklevel=4,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _Seen:
+    """What the draws of one pair have given so far: how many of each side, and which errors."""
+
+    data: int = 0
+    neighbour: int = 0
+    output: bool = False
+    errors: set[Raised] = field(default_factory=set)
+
+    def add(self, outputs: Outputs, *, data: int, neighbour: int) -> None:
+        """Add so many draws of either side."""
+        self.data += data
+        self.neighbour += neighbour
+        if self.output:
+            return
+        self.output = not isinstance(outputs, list) or any(
+            type(one) is not Raised for one in outputs
+        )
+        if self.output:
+            self.errors.clear()  # nobody asks any more
+        else:
+            self.errors.update(outputs)
+
+    @property
+    def only_raised(self) -> bool:
+        """Whether both sides raised at every draw, of which there are enough."""
+        return not self.output and min(self.data, self.neighbour) >= _ENOUGH
+
+
+class RaisingPairs:
+    """The pairs of a search on which both sides raised at every draw.
+
+    Such a pair is set aside where its errors are all the same. Where they differ it waits for an
+    output of any other dataset: then it is a pair like others. Without `errors` (`on_error` is
+    "raise", or there is one pair only) nothing is ever set aside.
+
+    >>> errors = ErrorsAsOutputs(name="fit")
+    >>> raising = RaisingPairs(errors)
+    >>> raising.see(0, [Raised("ValueError", "too few")] * 16, data=8, neighbour=8)
+    >>> raising.is_fruitless(0), raising.shows_nothing(0), raising.waits_for_output
+    (True, True, True)
+    """
+
+    def __init__(self, errors: ErrorsAsOutputs | None) -> None:
+        self._errors = errors
+        self._seen: dict[int, _Seen] = {}
+        self._fruitless: set[int] = set()  # pairs that raised throughout, whatever came later
+        self._aside: set[int] = set()
+        self._first: tuple[Raised, str] | None = None
+        if errors is not None:
+            errors.flies = False
+
+    def see(self, number: int, outputs: Outputs, *, data: int, neighbour: int) -> None:
+        """Take note of some draws of the pair of this number."""
+        if self._errors is None:
+            return
+        seen = self._seen.setdefault(number, _Seen())
+        seen.add(outputs, data=data, neighbour=neighbour)
+        if seen.only_raised:
+            self._fruitless.add(number)
+
+    def is_fruitless(self, number: int) -> bool:
+        """Whether more draws of this pair are of no use now."""
+        seen = self._seen.get(number)
+        if seen is None or not seen.only_raised:
+            return False
+        return self.waits_for_output or len(seen.errors) == 1
+
+    def shows_nothing(self, number: int) -> bool:
+        """Whether both sides of this pair raise one and the same error."""
+        seen = self._seen.get(number)
+        return seen is not None and seen.only_raised and len(seen.errors) == 1
+
+    def set_aside(self, number: int, pair: object) -> None:
+        """Give up a pair that shows nothing."""
+        self._aside.add(number)
+        if self._first is None:
+            (error,) = self._seen[number].errors
+            self._first = error, str(pair)
+        del self._seen[number]
+
+    @property
+    def any_error(self) -> bool:
+        """Whether any draw has raised."""
+        return self._errors is not None and self._errors.first_error is not None
+
+    @property
+    def waits_for_output(self) -> bool:
+        """Whether pairs raised throughout, and no dataset at all has given an output."""
+        return self._errors is not None and not self._errors.gave_output and bool(self._fruitless)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether so many pairs gave nothing but errors that there is no point in going on."""
+        return self.waits_for_output and len(self._fruitless) >= _FRUITLESS_PAIRS
+
+    def raise_if_fruitless(self, tried: int, draws: int, *, refuted: bool) -> None:
+        """Raise the first error if it is all that came of (nearly) all pairs that were tried."""
+        aside = len(self._aside)
+        nearly_all = aside >= _FRUITLESS_PAIRS and tried - aside <= 1 and not refuted
+        error = None if self._errors is None else self._errors.first_error
+        if self._errors is not None and error is not None and (self.waits_for_output or nearly_all):
+            self._first = None  # the error says it all
+            error.add_note(
+                f"{self._errors.name} raised at each draw on both sides of "
+                f"{len(self._fruitless)} of {tried} pairs, {draws} draws in all. This is the first "
+                f"error. An error is counted as an output only where not every draw raises. Mend "
+                f"the mechanism, or leave out the data that it cannot take (min_records=..., "
+                f"domain.filter(...))."
+            )
+            error.add_note(self._errors.where())
+            raise error
+
+    def warn(self, tried: int) -> None:
+        """Say how many of the pairs that were tried were set aside, if any."""
+        if self._first is None:
+            return
+        found, pair = self._first
+        warnings.warn(
+            f"{len(self._aside)} of {tried} pairs raised the same error at each draw on both "
+            f"sides: they show nothing, and were not searched further. The first: {found.kind} on "
+            f"{pair}: {short(found.message)}",
+            HealthWarning,
+            stacklevel=3,
         )

@@ -73,8 +73,9 @@ def audit(
     too. That refutes nearly all noise that is added in floating point (Mironov 2012).
 
     A mechanism that raises on one dataset and not on its neighbour has told them apart: by default
-    an error is an output, unless every draw of both raises. `on_error="raise"` ends the audit with
-    the first error.
+    an error is an output. A pair on which both sides only raise the same error shows nothing and is
+    set aside; the audit says how many were. If nothing else comes of (nearly) all pairs, it ends
+    with the first error. `on_error="raise"` ends it with the first error of all.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1

@@ -21,6 +21,7 @@ from dpaudit.finders import Finder
 from dpaudit.health import FrozenSeedCheck, noting
 from dpaudit.mechanism import Mechanism
 from dpaudit.outputs import Encoder, FloatView
+from dpaudit.raising import RaisingPairs
 from dpaudit.returned import Outputs
 from dpaudit.testers.account import Account, Stake
 from dpaudit.testers.bettor import PairBettor
@@ -31,6 +32,7 @@ _HISTORY = 2_000
 _TRACE = 1_000
 _HEALTH_DRAWS = 2_048  # of a batch, looked at for a frozen seed
 _PROGRESS_SECONDS = 0.1
+_FIRST_OUTPUT = 64  # draws of a pair, at most, while no dataset has given an output yet
 
 
 class Campaign:
@@ -61,6 +63,8 @@ class Campaign:
         self._records: dict[int, PairRecord] = {}
         self._finder = finder
         self._alone = isinstance(finder, Sized) and len(finder) == 1
+        self._raising = RaisingPairs(None if self._alone else mechanism.errors)
+        self._waiting = False  # for the first output of all: other pairs get no draws before it
         self._batches = 0
         self.entropy = entropy
         self._health = FrozenSeedCheck(mechanism.name)
@@ -95,14 +99,22 @@ class Campaign:
             first = self._meet()
             if first is not None:
                 self._give(first, 1)  # to see how fast it is, before the race is planned
-        self._race(beyond_refutation=beyond_refutation)
+        try:
+            self._race(beyond_refutation=beyond_refutation)
+            tried, draws = self.pairs_tried, self.budget.spent
+            self._raising.raise_if_fruitless(tried, draws, refuted=self.account.refuted)
+        finally:  # also when interrupted: say what was not searched
+            with noting(self.warnings):
+                self._raising.warn(self.pairs_tried)
         self.budget.watch = self._tell
 
     def _race(self, *, beyond_refutation: bool) -> None:
         """Give draws to whose turn it is, until the claim is refuted or the budget is used up."""
-        while beyond_refutation or not self.account.refuted:
+        while beyond_refutation or self._waiting or not self.account.refuted:
             self.race.draws = self.budget.expected
-            chosen, wanted = self.race.turn()
+            if self._waiting and (self.race.over or self._raising.is_hopeless):
+                return
+            chosen, wanted = (None, _FIRST_OUTPUT) if self._waiting else self.race.turn()
             if chosen is None and wanted > 0 and self.budget.allows(1):
                 chosen = self._meet()
                 if chosen is None:
@@ -110,6 +122,7 @@ class Campaign:
                     continue
             if chosen is None or self._give(chosen, wanted) == 0:
                 return
+            self._waiting = self._raising.waits_for_output
 
     def seed(self, *key: int) -> np.random.SeedSequence:
         """One child of the audit's seed, by its key."""
@@ -158,8 +171,14 @@ class Campaign:
             made = self._bet(contender, wanted)
         finally:  # also when interrupted: what was drawn is on record
             self._records[contender.number] = contender.record(self.book.place)
-        self.race.judge(contender, before)
-        self._finder.tell(contender.pair, self.race.score(contender))
+        score = self.race.score(contender)
+        if self._raising.shows_nothing(contender.number):
+            self.race.drop(contender, 0 if self._waiting else wanted - made)
+            self._raising.set_aside(contender.number, contender.pair)
+        else:
+            self.race.judge(contender, before)
+            score = self.race.score(contender)
+        self._finder.tell(contender.pair, score)
         return made
 
     def _bet(self, contender: Contender, wanted: int) -> int:
@@ -176,6 +195,8 @@ class Campaign:
                 break
             made += size
             self._play(contender, size)
+            if self._raising.is_fruitless(contender.number):
+                break
         return made
 
     def _try_out(self, contender: Contender) -> int:
@@ -209,6 +230,8 @@ class Campaign:
         seed = self.seed(0, self._batches)
         self._batches += 1
         before, batch = self.budget.spent, self.draw(contender, size, seed, of=contender.number)
+        ones = int(np.count_nonzero(batch.labels))
+        self._raising.see(contender.number, batch.outputs, data=ones, neighbour=size - ones)
         table = self.encoder.encode(batch.outputs)
         target = self.account.target(contender.number, contender.stake)
         contender.bettor.settled = self.account.settled

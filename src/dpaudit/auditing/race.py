@@ -126,6 +126,12 @@ class Race:
         self.contenders.append(contender)
         self.met += 1
 
+    def drop(self, contender: Contender, unused: int) -> None:
+        """A pair takes part no more, as if it had never been met; so many draws it did not use."""
+        self.contenders.remove(contender)
+        self.met -= 1
+        self._raced -= unused
+
     def judge(self, contender: Contender, before: float) -> None:
         """Look at a pair after its draws; `before` is the log-wealth that it had."""
         contender.gain = contender.log_wealth(self._book.place) - before

@@ -13,6 +13,7 @@ refutation.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Hashable, Sized
 from dataclasses import replace
@@ -31,6 +32,7 @@ from dpaudit.auditing.certify import (
 from dpaudit.auditing.pace import ROUND_SHARE
 from dpaudit.auditing.rounds import Rounds
 from dpaudit.auditing.shrink import simplest
+from dpaudit.auditing.trial_pairs import TrialPairs
 from dpaudit.batches import draw_side
 from dpaudit.claims import Claim, Scalable
 from dpaudit.evidence import (
@@ -104,6 +106,10 @@ class Ledger:
             self.strongest, self._best_score = record, outcome.score
         self._trace.append((samples, self.log_wealth))
 
+    def skip(self, share: float) -> None:
+        """A trial was begun and not tested: its share of alpha is gone."""
+        self._unspent = max(self._unspent - share, 0.0)
+
     def audit(
         self,
         *,
@@ -169,6 +175,7 @@ class TrialRun:
         self._entropy = entropy
         self._progress = progress
         self._health = FrozenSeedCheck(mechanism.name)
+        self._pairs = TrialPairs(finder, mechanism, budget, entropy, self.notes)
         self._size = self._planned_size()
         self._latest: tuple[Pair, Outputs, Outputs] | None = None
 
@@ -188,16 +195,20 @@ class TrialRun:
     def run(self) -> None:
         """Make trials until the claim is refuted, or pairs, trials, time or power are used up."""
         self._budget.make_ready()
-        for trial in range(1, self._count + 1):
-            share = share_of_alpha(trial, self._count)
-            if trial > 1 and self._is_powerless(self._size, share):
-                self._note_the_end(trial, self._size)
-                return
-            pair = self._finder.ask()
-            if pair is None:
-                return
-            if not self._try(trial, pair, share) or self.ledger.refuted:
-                return
+        with self._pairs.in_use(lambda: self.ledger.refuted):
+            for trial in itertools.count(1):
+                share = share_of_alpha(trial, self._count)
+                if trial > 1 and self._is_powerless(self._size, share):
+                    self._note_the_end(trial, self._size)
+                    return
+                pair = self._pairs.next()
+                if pair is None or not self._try(trial, pair, share) or self._is_done(trial):
+                    return
+
+    def _is_done(self, trial: int) -> bool:
+        """Whether the claim is refuted, or the trials are made: pairs left alone count as none."""
+        made = trial if self._count == 1 else len(self.ledger.records)
+        return self.ledger.refuted or made >= self._count
 
     def _try(self, trial: int, pair: Pair, share: float) -> bool:
         """One trial; False if there was no time for one that can refute."""
@@ -206,6 +217,9 @@ class TrialRun:
             self._note_the_end(trial, size)
             return False
         outputs, neighbour_outputs = self._draw(trial, pair, size)
+        if self._pairs.leave(trial, pair):
+            self.ledger.skip(share)  # what is tested must not depend on what came of it
+            return True
         made = min(len(outputs), len(neighbour_outputs))
         if made < size:
             self.notes.append(
@@ -242,9 +256,9 @@ class TrialRun:
         It is fixed before the first of them, and a trial that runs out of time after all is not
         tested: a sample whose size depends on how long its own outputs took has no exact test.
         """
-        budget, left = self._budget, self._count - trial + 1
+        budget, left = self._budget, max(self._count - len(self.ledger.records), 1)
         if budget.seconds is None:
-            return self._size
+            return min(self._size, budget.allows(2 * self._size) // 2)
         if trial == 1:
             self._probe(pair)
         return min(self._size, budget.affordable(by=budget.until(_SURE / left, by=_TIME)) // 2)
@@ -281,6 +295,8 @@ class TrialRun:
                     pieces[side].append(self._drawn(data, size, seed, of=of))
                     self._health.see(f"{trial} {side}", pieces[side][-1])
             made += size
+            if self._pairs.see(trial, pieces[0][-1], pieces[1][-1]):
+                break
         return joined(pieces[0]), joined(pieces[1])
 
     def _timely(self, wanted: int, trial: int, side: int) -> int:
