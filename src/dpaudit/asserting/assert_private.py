@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,14 @@ from dpaudit.auditing import audit
 from dpaudit.auditing.arguments import check_arguments, entropy_of
 from dpaudit.auditing.replay import audit_by_replay
 from dpaudit.claims import Claim
-from dpaudit.evidence import Audit, Counterexample
+from dpaudit.evidence import Audit, Counterexample, Verdict
+from dpaudit.evidence.verdicts import is_leaning
+from dpaudit.health import HealthWarning
 from dpaudit.mechanism import Mechanism, as_mechanism
 from dpaudit.neighbours import fitted, pairs
 from dpaudit.pair import Pair
 from dpaudit.report.pinning import Pin, pin_of
-from dpaudit.report.text import pair_to_pin
+from dpaudit.report.text import no_evidence, pair_to_pin
 from dpaudit.suite import next_turn
 
 
@@ -43,7 +46,9 @@ def assert_private(
     kept from an earlier run is tried first, then pairs pinned with `@dpaudit.example`, each with
     its share of alpha: a mechanism that keeps its claim fails with probability at most `alpha`,
     over all of it. A pinned pair that does not belong to the neighbours is an error. What comes
-    back is the audit, which may be undecided: it says so.
+    back is the audit, which may be undecided: it says so. Where it is because no pair got enough
+    draws for a verdict, a `HealthWarning` says it too: such a test would stay green over a total
+    leak.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
@@ -153,4 +158,6 @@ def _concluded(found: Audit, kept: Kept | None, neighbours: Any) -> Audit:
         raise KeyboardInterrupt  # the audit took the first one, and an assertion is not finished
     if found.refuted:
         raise PrivacyViolation(found, kept=file, pin=_pin(found, neighbours))
+    if found.verdict is Verdict.UNDECIDED and not is_leaning(found.evidence):
+        warnings.warn(no_evidence(found), HealthWarning, stacklevel=3)
     return found

@@ -14,7 +14,7 @@ from dpaudit.auditing.arguments import check_arguments, check_budget, check_floa
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.certify import certify_bets
-from dpaudit.auditing.outlook import detectable, forecast, is_leaning
+from dpaudit.auditing.outlook import detectable, forecast
 from dpaudit.auditing.race import Contender
 from dpaudit.auditing.shrink import simplest
 from dpaudit.auditing.sketch import sketch_of
@@ -27,6 +27,7 @@ from dpaudit.evidence import (
     Progress,
     Verdict,
     software_in_use,
+    verdict_of,
 )
 from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.neighbours import as_finder, pairs
@@ -149,25 +150,27 @@ def result_of_bets(
 ) -> Audit:
     """What the bets have found, as the result of an audit."""
     strongest = campaign.race.strongest
-    verdict = _verdict(campaign)
+    record = None if strongest is None else strongest.record(campaign.book.place)
+    evidence, history = campaign.evidence, campaign.history
+    verdict = verdict_of(campaign.claim, campaign.alpha, evidence, (*history, record))
     outlook = strongest is not None and verdict is not Verdict.REFUTED
-    return Audit(
+    made = Audit(
         mechanism=campaign.mechanism.name,
         claim=campaign.claim,
         verdict=verdict,
         lower_bound=_lower_bound(campaign, counterexample, sharpened),
         counterexample=counterexample,
-        evidence=campaign.evidence,
+        evidence=evidence,
         samples=campaign.budget.spent,
         seconds=campaign.budget.elapsed,
         alpha=campaign.alpha,
         rng_seed=campaign.entropy,
         pairs_tried=campaign.pairs_tried,
         neighbours=neighbours,
-        strongest=None if strongest is None else strongest.record(campaign.book.place),
+        strongest=record,
         detectable=detectable(campaign, _sure(strongest)) if outlook else None,
-        forecast=forecast(campaign, _sure(strongest)) if verdict is Verdict.UNDECIDED else None,
-        history=campaign.history,
+        forecast=None,
+        history=history,
         warnings=tuple(campaign.warnings),
         interrupted=interrupted,
         version=__version__,
@@ -176,12 +179,7 @@ def result_of_bets(
         software=software_in_use(),
         floats=campaign.floats,
     )
-
-
-def _verdict(campaign: Campaign) -> Verdict:
-    if campaign.account.refuted:
-        return Verdict.REFUTED
-    return Verdict.UNDECIDED if is_leaning(campaign) else Verdict.NOT_REFUTED
+    return replace(made, forecast=forecast(made))
 
 
 def _lower_bound(

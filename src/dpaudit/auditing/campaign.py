@@ -89,7 +89,7 @@ class Campaign:
         return Evidence(
             trace=tuple(self._trace),
             log_wealth=self.account.log_wealth,
-            peak=self.account.claim_peak,
+            peak=self.account.peak,
         )
 
     def run(self, *, beyond_refutation: bool) -> None:

@@ -14,35 +14,40 @@ from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.race import Contender
 from dpaudit.bets.tangent import growth, tune
 from dpaudit.claims import ApproxDP, PureDP
+from dpaudit.evidence import Audit, Verdict
+from dpaudit.evidence.verdicts import draws_missing, goal_of, is_leaning
 
 _LEARNING = 5.0  # nats that learning the guesses has cost, about
-_LEANING = math.log(10.0)  # evidence from which an audit calls itself undecided
 _STEEPEST = 200.0
 
 
-def is_leaning(campaign: Campaign) -> bool:
-    """Whether the evidence points against the claim, without refuting it.
+def forecast(audit: Audit) -> int | None:
+    """About how many more draws would decide an undecided audit; None if nobody knows.
 
-    Under the claim this happens with probability at most a tenth.
+    Where the evidence leans: those that would refute the claim at the growth of the strongest pair.
+    Where there are too few draws on every pair: those that the pair with the most still lacks.
     """
-    return campaign.account.log_wealth >= _LEANING
-
-
-def forecast(campaign: Campaign, contender: Contender) -> int | None:
-    """About how many more draws would refute the claim, at the growth of the strongest pair."""
-    rate = contender.record(campaign.book.place).growth
-    missing = campaign.account.goal - campaign.account.log_wealth
-    return math.ceil(missing / rate) if rate > 0.0 and missing > 0.0 else None
+    if audit.verdict is not Verdict.UNDECIDED:
+        return None
+    rate = 0.0 if audit.strongest is None else audit.strongest.growth
+    missing = goal_of(audit.alpha) - audit.evidence.log_wealth
+    if is_leaning(audit.evidence) and rate > 0.0 and missing > 0.0:
+        return math.ceil(missing / rate)
+    draws = draws_missing(audit)
+    return int(draws) if 0.0 < draws < math.inf else None
 
 
 def detectable(campaign: Campaign, contender: Contender) -> float | None:
     """The least epsilon that the draws spent on a pair would have refuted there, about.
 
     The log-odds that the experts learned are made steeper until their bets would have refuted the
-    claim; the answer is how far the steepened log-odds reach. None for claims without an epsilon.
+    claim; the answer is how far the steepened log-odds reach. None for claims without an epsilon,
+    and for those with a delta: an excess in delta alone has no epsilon at all, and may be missed.
     """
     claim, whole = campaign.claim, contender.bettor.sample
     if not isinstance(claim, PureDP | ApproxDP) or contender.bettor.draws == 0:
+        return None
+    if claim.delta(claim.epsilon) > 0.0:
         return None
     sample = whole.thinned(campaign.budget.steps(FITTING_SECONDS))
     mass = sample.ones + sample.zeros
@@ -53,8 +58,7 @@ def detectable(campaign: Campaign, contender: Contender) -> float | None:
     if reach < 1e-9 or np.ptp(log_odds) < 1e-9:  # nothing to make steeper, as in a constant output
         return None
     needed = (math.log(1.0 / campaign.alpha) + _LEARNING) / contender.bettor.draws
-    delta = claim.delta(claim.epsilon)
-    levels = np.array([claim.epsilon]), np.array([delta])
+    levels = np.array([claim.epsilon]), np.zeros(1)
 
     def refutes(epsilon: float) -> bool:
         steeper = log_odds * (epsilon / reach)

@@ -29,6 +29,7 @@ from dpaudit.auditing.certify import (
     certify_on_draws,
     suspect,
 )
+from dpaudit.auditing.outlook import forecast
 from dpaudit.auditing.pace import ROUND_SHARE
 from dpaudit.auditing.rounds import Rounds
 from dpaudit.auditing.shrink import simplest
@@ -41,8 +42,8 @@ from dpaudit.evidence import (
     Evidence,
     PairRecord,
     Progress,
-    Verdict,
     software_in_use,
+    verdict_of,
 )
 from dpaudit.finders import Finder
 from dpaudit.health import FrozenSeedCheck, noting
@@ -123,14 +124,16 @@ class Ledger:
         interrupted: bool,
     ) -> Audit:
         """All of it, as the result of an audit."""
-        return Audit(
+        evidence, history = self.evidence, tuple(self.records[:_HISTORY])
+        records = (*history, self.strongest)
+        made = Audit(
             mechanism=mechanism,
             claim=self.claim,
-            verdict=Verdict.REFUTED if self.refuted else Verdict.NOT_REFUTED,
+            verdict=verdict_of(self.claim, self.alpha, evidence, records),
             lower_bound=self.lower_bound,
             counterexample=counterexample,
             tester=self._tester,
-            evidence=self.evidence,
+            evidence=evidence,
             samples=budget.spent,
             seconds=budget.elapsed,
             alpha=self.alpha,
@@ -140,13 +143,14 @@ class Ledger:
             strongest=self.strongest,
             detectable=None,
             forecast=None,
-            history=tuple(self.records[:_HISTORY]),
+            history=history,
             warnings=notes,
             interrupted=interrupted,
             version=__version__,
             target=target,
             software=software_in_use(),
         )
+        return replace(made, forecast=forecast(made))
 
 
 class TrialRun:

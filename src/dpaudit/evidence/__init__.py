@@ -18,6 +18,7 @@ from dpaudit.evidence.values import (
     Tally,
     Verdict,
 )
+from dpaudit.evidence.verdicts import verdict_of
 from dpaudit.plain import InvalidAuditFile, Unsaved
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "audit_from_json",
     "load",
     "software_in_use",
+    "verdict_of",
 ]

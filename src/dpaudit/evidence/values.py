@@ -124,8 +124,14 @@ class Replayed:
 
     @property
     def verdict(self) -> Verdict:
-        """Refuted if the event breaks the claim again, not refuted otherwise."""
-        return Verdict.REFUTED if self.again.breaks(self.claim) else Verdict.NOT_REFUTED
+        """Refuted if the event breaks the claim again; undecided after too few draws for that."""
+        from dpaudit.evidence.verdicts import draws_wanted
+
+        if self.again.breaks(self.claim):
+            return Verdict.REFUTED
+        draws = self.again.data.draws + self.again.neighbour.draws
+        enough = draws >= draws_wanted(self.claim, self.again.alpha)
+        return Verdict.NOT_REFUTED if enough else Verdict.UNDECIDED
 
     def __str__(self) -> str:
         from dpaudit.report.text import replayed
@@ -143,10 +149,15 @@ class Replayed:
 class Evidence:
     """The wealth of the bets against the claim, as natural logarithms.
 
-    `trace` lists (samples so far, log-wealth); `peak` is the largest log-wealth that was looked at,
-    also between two points of the trace. Under the claim the wealth is a supermartingale that
+    `trace` lists (samples so far, log-wealth). Under the claim the wealth is a supermartingale that
     starts at 1, so its last value is an e-value, and by Ville's inequality (1939) the inverse of
     its largest value is a p-value, whenever the audit stopped.
+
+    `peak` is the largest log-wealth that was looked at, also between two points of the trace: of
+    the bets against the claim and of those against every level below it, the smallest. The claim is
+    refuted together with all levels below it or not at all, so it was refuted if and only if
+    `peak >= log(1/alpha)`. A level below the claim has at least 0.6 of the claim's wealth
+    (`testers/account.py`), so `peak` is at least `log_wealth - log(1/0.6)`.
 
     >>> evidence = Evidence(trace=((100, 1.2), (200, 2.0)), log_wealth=2.0, peak=3.0)
     >>> print(round(evidence.e_value, 3), round(evidence.p_value, 3))

@@ -27,7 +27,7 @@ _MEANING = {
     Verdict.REFUTED: "The claim does not hold.",
     Verdict.NOT_REFUTED: "Nothing was found that breaks the claim. This is not a proof that it "
     "holds.",
-    Verdict.UNDECIDED: "The evidence is not enough to refute the claim.",
+    Verdict.UNDECIDED: "The evidence is not enough for a verdict.",
 }
 
 
@@ -150,8 +150,7 @@ def _notes(audit: Audit) -> Iterator[str]:
                 bound = _typeset(wording.certified(audit))
                 yield f"Certified: {bound}. No smaller {audit.symbol} holds."
         case Verdict.UNDECIDED:
-            yield wording.leaning(audit)
-            yield wording.advice(audit)
+            yield from wording.undecided(audit)
 
 
 def _warnings(audit: Audit) -> tuple[str, ...]:

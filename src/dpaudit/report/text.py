@@ -77,6 +77,13 @@ def pair_to_pin(audit: Audit) -> Pair | None:
     return next((found.pair for found in shown_by if found is not None), None)
 
 
+def no_evidence(audit: Audit) -> str:
+    """What a test is warned of whose audit says nothing, in one line."""
+    return f"undecided: {wording.finding(audit)}. {' '.join(wording.undecided(audit))}".replace(
+        GLUE, " "
+    )
+
+
 def replayed_headline(found: Replayed) -> str:
     """A replay in one line, as the first of its page."""
     return _replayed_headline(found).replace(GLUE, " ")
@@ -124,6 +131,9 @@ def _replayed_headline(found: Replayed) -> str:
 def _meaning_of_replay(found: Replayed) -> list[str]:
     if found.verdict is Verdict.REFUTED:
         return _sentence(wording.chance("a replay", found.again.alpha))
+    if found.verdict is Verdict.UNDECIDED:
+        few = f"Too few draws for a verdict. {wording.need(found.claim, found.again.alpha)}"
+        return _sentence(few)
     return _sentence(
         "This is not a proof of privacy: one event was counted, and nothing was searched. Another "
         "pair or event, or more draws, may still break the claim. To search anew: dpaudit audit."
@@ -157,8 +167,7 @@ def _not_refuted(audit: Audit) -> list[list[str]]:
 
 
 def _undecided(audit: Audit) -> list[list[str]]:
-    lines = [*_sentence(wording.leaning(audit)), *_sentence(wording.advice(audit))]
-    return [lines, _strongest(audit.strongest)]
+    return [_sentences(wording.undecided(audit)), _strongest(audit.strongest)]
 
 
 # --- the parts ------------------------------------------------------------------------------------

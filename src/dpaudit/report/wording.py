@@ -5,8 +5,12 @@ Spaces at which no line may be broken are `GLUE`.
 
 from __future__ import annotations
 
+import math
+
+from dpaudit.bets.leak import draws_for_leak
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 from dpaudit.evidence import Audit, Counterexample, Tally, Verdict
+from dpaudit.evidence.verdicts import draws_wanted, is_leaning, most_draws
 from dpaudit.report.showing import apart, count, lower, one_line, power, upper
 from dpaudit.stats.profiles import most_likely
 
@@ -76,14 +80,19 @@ def chance(what: str, alpha: float) -> str:
 
 
 def detectable(audit: Audit) -> str:
-    """What would have been refuted; nothing if there is no estimate."""
-    if audit.detectable is None or audit.symbol is None:
+    """What would have been refuted; nothing if there is no estimate, or it could be false.
+
+    An excess over a claim with a delta may be in delta alone: then no epsilon holds.
+    """
+    claim = audit.claim
+    if audit.detectable is None or not isinstance(claim, PureDP | ApproxDP):
         return ""
-    article = "an" if audit.symbol[0] in "aeiou" else "a"
+    if claim.delta(claim.epsilon) > 0.0:
+        return ""
     where = "on this pair " if audit.strongest is not None else ""
     return (
-        f"{article} {audit.symbol} of {upper(audit.detectable)} or more {where}would have been "
-        "refuted (an estimate)"
+        f"an epsilon of {upper(audit.detectable)} or more {where}would have been refuted "
+        "(an estimate)"
     )
 
 
@@ -93,20 +102,38 @@ def e_value(audit: Audit) -> str:
     return lower(round(value, 6) if value > 1.0 else value)  # what a logarithm and back lose
 
 
-def leaning(audit: Audit) -> str:
-    """Which way the evidence of an undecided audit leans."""
-    way = "against the claim" if audit.evidence.log_wealth > 0.0 else "neither way"
+def undecided(audit: Audit) -> tuple[str, str]:
+    """Why an audit is undecided, and what would decide it."""
+    if is_leaning(audit.evidence):
+        why = (
+            f"The evidence leans against the claim: e-value {e_value(audit)}, where a refutation "
+            f"needs {upper(1.0 / audit.alpha)}."
+        )
+        return why, _advice(audit.forecast, "")
+    most = most_draws((*audit.history, audit.strongest))
     return (
-        f"The evidence leans {way}: e-value {e_value(audit)}, where a refutation "
-        f"needs {upper(1.0 / audit.alpha)}."
+        f"Too few draws for a verdict: no pair got more than {most:,}. "
+        f"{need(audit.claim, audit.alpha)}",
+        _advice(audit.forecast, " on one pair"),
     )
 
 
-def advice(audit: Audit) -> str:
-    """What would decide an undecided audit."""
-    if audit.forecast is None:
+def need(claim: Claim, alpha: float) -> str:
+    """What a total leak would take, and an audit with it."""
+    wanted = draws_wanted(claim, alpha)
+    if math.isinf(wanted):
+        return "The claim allows so much that no number of draws could refute it."
+    needed = math.ceil(draws_for_leak(claim, alpha))
+    return (
+        f"Even a total leak would need about {count(needed, 'draw')} on a pair, so a verdict takes "
+        f"at least {int(wanted):,} on one."
+    )
+
+
+def _advice(forecast: int | None, where: str) -> str:
+    if forecast is None:
         return "More draws may decide it."
-    return f"About {count(audit.forecast, 'more draw')} would decide it (an estimate)."
+    return f"About {count(forecast, 'more draw')}{where} would decide it (an estimate)."
 
 
 def event(found: Counterexample) -> str:

@@ -18,6 +18,7 @@ its own bets' and the claim's: a claim that is refuted by far never waits for th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +59,7 @@ class Account:
 
     def __init__(self, levels: int, place: int, alpha: float) -> None:
         self._place = place
-        self.goal = float(np.log(1.0 / alpha))
+        self.goal = math.log(1.0 / alpha)
         self._factors: dict[int, Floats] = {}
         self._total = np.zeros(levels)
         self._peak = np.zeros(levels)
@@ -72,6 +73,14 @@ class Account:
     def claim_peak(self) -> float:
         """The largest log-wealth against the claim itself."""
         return float(self._peak[self._place])
+
+    @property
+    def peak(self) -> float:
+        """The largest log-wealth that the claim and every level below it have all reached.
+
+        So the claim is refuted if and only if this is at least `goal`.
+        """
+        return float(self._peak[: self._place + 1].min())
 
     @property
     def settled(self) -> int:

@@ -70,7 +70,7 @@ def alt(audit: Audit) -> str:
         if (audit.evidence.trace)
         else "The evidence"
     )
-    reached = audit.evidence.peak >= -math.log(audit.alpha)
+    reached = audit.refuted
     return (
         f"{ends}: an e-value of {e_value(audit)}; the line of a refutation, "
         f"{upper(1.0 / audit.alpha)}, was {'' if reached else 'not '}reached."

@@ -1,0 +1,71 @@
+"""From evidence to a verdict: a function of what an audit holds and saves, and of nothing else.
+
+Refuted if and only if the wealth reached `1/alpha`. Undecided if the evidence leans against the
+claim, or if there is none: no pair got twice the draws that a total leak on it would need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from dpaudit.bets.leak import draws_for_leak
+from dpaudit.claims import Claim
+from dpaudit.evidence.values import Audit, Evidence, PairRecord, Verdict
+
+LEANING = math.log(10.0)  # log-wealth from which an audit calls itself undecided
+_TIMES = 2.0  # the draws of a total leak, before silence counts as evidence
+
+
+def verdict_of(
+    claim: Claim, alpha: float, evidence: Evidence, records: Iterable[PairRecord | None]
+) -> Verdict:
+    """The verdict on a claim, given the evidence and the pairs that got draws.
+
+    >>> from dpaudit.claims import PureDP
+    >>> from dpaudit.pair import Pair
+    >>> quiet = Evidence(trace=((87, -0.5),), log_wealth=-0.5, peak=0.1)
+    >>> record = PairRecord(pair=Pair(0, 1), samples=87, log_wealth=-0.5, growth=-0.5 / 87)
+    >>> verdict_of(PureDP(1.0), 1e-6, quiet, [record]).value
+    'undecided'
+    """
+    if evidence.peak >= goal_of(alpha):
+        return Verdict.REFUTED
+    if is_leaning(evidence) or most_draws(records) < draws_wanted(claim, alpha):
+        return Verdict.UNDECIDED
+    return Verdict.NOT_REFUTED
+
+
+def goal_of(alpha: float) -> float:
+    """The log-wealth that refutes a claim."""
+    return math.log(1.0 / alpha)
+
+
+def is_leaning(evidence: Evidence) -> bool:
+    """Whether the evidence points against the claim.
+
+    Under the claim this happens with probability at most a tenth.
+    """
+    return evidence.log_wealth >= LEANING
+
+
+def most_draws(records: Iterable[PairRecord | None]) -> int:
+    """The most draws that any of these pairs got."""
+    return max((record.samples for record in records if record is not None), default=0)
+
+
+def draws_wanted(claim: Claim, alpha: float) -> float:
+    """The draws on one pair without which an audit is undecided; infinite where none are enough.
+
+    >>> from dpaudit.claims import PureDP
+    >>> draws_wanted(PureDP(1.0), 1e-6), draws_wanted(PureDP(10.0), 1e-6)
+    (88.0, 608628.0)
+    """
+    wanted = _TIMES * draws_for_leak(claim, alpha)
+    return float(max(round(wanted), 1)) if math.isfinite(wanted) else math.inf
+
+
+def draws_missing(audit: Audit) -> float:
+    """How many draws the pair that got most lacks before silence on it is evidence; 0 if none."""
+    got = most_draws((*audit.history, audit.strongest))
+    return max(draws_wanted(audit.claim, audit.alpha) - got, 0.0)
