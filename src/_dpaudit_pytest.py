@@ -194,7 +194,7 @@ class Run:
             return
         try:
             write_pages([file for _, file in sorted(self._files)], folder)
-        except (ImportError, OSError) as error:  # without the extra there is still the JSON
+        except (ImportError, OSError, ValueError) as error:  # there is still the JSON
             self._problems.append(f"no pages were written: {error}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

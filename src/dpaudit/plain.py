@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import datetime
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,22 @@ from dpaudit.frames import Frame, built, can_be_built, frame_of
 TEXT_KINDS = "biuU"  # dtypes whose entries JSON can hold, beside ordinary floats
 BYTE_KINDS = "biufcUSmM"  # dtypes whose bytes are their value
 NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+MOST_DEPTH = 60  # lists in lists: what is deeper is saved by its repr
+_MOST_PADDING = 2**26  # bytes that the dtype of an array may take beyond its saved entries
+_MOST_EMPTY = 10**6  # rows of an array or a table with nothing in them
+_DTYPE = re.compile(r"[<>|=]?([biufcUSmMO])(\d{0,9})(\[\d{0,9}[a-zA-Zμ]{1,7}\])?")
+_LONG_NUMBER = re.compile(r"\d{4}")
+
+# What the libraries below raise at values that no `encoded` wrote.
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 class InvalidAuditFile(ValueError):
@@ -78,25 +95,27 @@ def encoded(value: Any) -> object:
      None]}
     """
     try:
-        return _encoded(value)
+        return _encoded(value, 0)
     except RecursionError:  # a value that contains itself, or is as deep as one
         return {"$unsaved": _repr(value)}
 
 
-def _encoded(value: Any) -> object:
+def _encoded(value: Any, depth: int) -> object:
     kind = type(value)
+    if depth > MOST_DEPTH:
+        raise RecursionError
     if value is None or kind in (bool, int, str):
         return value
     if kind is float:
         return encoded_float(value)
     if kind is list:
-        return [_encoded(entry) for entry in value]
+        return _all_encoded(value, depth)
     if kind is tuple:
-        return {"$tuple": [_encoded(entry) for entry in value]}
+        return {"$tuple": _all_encoded(value, depth)}
     if kind is dict:  # a list of items: a mechanism may see their order
-        return {"$dict": [[_encoded(name), _encoded(entry)] for name, entry in value.items()]}
+        return {"$dict": [_all_encoded(item, depth) for item in value.items()]}
     if kind in (set, frozenset):  # repr of JSON values: an order that does not depend on hashes
-        return {f"${kind.__name__}": sorted((_encoded(entry) for entry in value), key=repr)}
+        return {f"${kind.__name__}": sorted(_all_encoded(value, depth), key=repr)}
     if kind is bytes:
         return {"$bytes": _base64(value)}
     if kind is datetime.date:
@@ -104,13 +123,19 @@ def _encoded(value: Any) -> object:
     if kind is complex:
         return {"$complex": [encoded_float(value.real), encoded_float(value.imag)]}
     if isinstance(value, np.generic) and value.dtype.kind in BYTE_KINDS:
-        return {"$scalar": _encoded_array(np.asarray(value))}
+        return {"$scalar": _encoded_array(np.asarray(value), depth)}
     if kind is np.ndarray and value.dtype.kind in f"{BYTE_KINDS}O":
-        return {"$array": _encoded_array(value)}
+        return {"$array": _encoded_array(value, depth)}
     if (frame := frame_of(value)) is not None and can_be_built(frame):
-        columns = [[name, type_, _encoded(cells)] for name, type_, cells in frame.columns]
+        columns = [
+            [name, type_, _encoded(cells, depth + 1)] for name, type_, cells in frame.columns
+        ]
         return {"$frame": {"library": frame.library, "size": frame.size, "columns": columns}}
     return {"$unsaved": value.text if kind is Unsaved else _repr(value)}
+
+
+def _all_encoded(entries: Iterable[Any], depth: int) -> list[object]:
+    return [_encoded(entry, depth + 1) for entry in entries]
 
 
 def encoded_float(value: float) -> object:
@@ -123,12 +148,10 @@ def encoded_float(value: float) -> object:
     return number if math.isfinite(number) else {"$float": repr(number)}
 
 
-def _encoded_array(array: NDArray[Any]) -> dict[str, object]:
+def _encoded_array(array: NDArray[Any], depth: int) -> dict[str, object]:
     form: dict[str, object] = {"dtype": array.dtype.str, "shape": list(array.shape)}
-    if array.dtype.hasobject:
-        return {**form, "values": [_encoded(entry) for entry in array.ravel().tolist()]}
-    if _is_plain(array):
-        return {**form, "values": [_encoded(entry) for entry in array.ravel().tolist()]}
+    if array.dtype.hasobject or _is_plain(array):
+        return {**form, "values": _all_encoded(array.ravel().tolist(), depth)}
     return {**form, "bytes": _base64(array.tobytes())}
 
 
@@ -161,7 +184,7 @@ def decoded(form: object) -> Any:
         return _decoded(tag, inside)
     except InvalidAuditFile:
         raise
-    except (TypeError, ValueError, KeyError) as error:
+    except UNREADABLE as error:
         raise InvalidAuditFile(f"cannot read the saved value {_short(form)}: {error}.") from error
 
 
@@ -187,25 +210,30 @@ def _decoded(tag: str, inside: Any) -> Any:
             real, imaginary = _entries(inside)
             return complex(real, imaginary)
         case "$scalar":
-            return _decoded_array(inside)[()]
+            return _decoded_scalar(inside)
         case "$array":
             return _decoded_array(inside)
         case "$unsaved":
-            return Unsaved(str(inside))
+            return Unsaved(_printable(inside))
     raise InvalidAuditFile(f"unknown kind of saved value {tag!r}. Was it saved by a newer dpaudit?")
+
+
+def _decoded_scalar(form: Any) -> Any:
+    if form["shape"] != []:
+        raise InvalidAuditFile(f"a saved number has no shape, got {_short(form)}.")
+    return _decoded_array(form)[()]
 
 
 def _decoded_array(form: Any) -> NDArray[Any]:
     inside = "bytes" if "bytes" in form else "values"
     if set(form) != {"dtype", "shape", inside}:
         raise InvalidAuditFile(f"a saved array needs dtype, shape and values, got {_short(form)}.")
-    dtype, shape = np.dtype(form["dtype"]), tuple(form["shape"])
-    if dtype.kind not in f"{BYTE_KINDS}O":
-        raise InvalidAuditFile(f"cannot read an array of dtype {form['dtype']!r}.")
     if inside == "bytes":
         raw = base64.b64decode(form["bytes"], validate=True)
-        return np.frombuffer(raw, dtype=dtype).reshape(shape).copy()
+        flat = np.frombuffer(raw, dtype=_dtype(form["dtype"], 0))
+        return flat.reshape(_shape(form["shape"], len(flat))).copy()
     values = _entries(form["values"])
+    dtype, shape = _dtype(form["dtype"], len(values)), _shape(form["shape"], len(values))
     flat = np.empty(len(values), dtype=dtype)
     if dtype.hasobject:  # one by one: numpy would look inside a list for more axes
         for place, entry in enumerate(values):
@@ -215,15 +243,67 @@ def _decoded_array(form: Any) -> NDArray[Any]:
     return flat.reshape(shape)
 
 
+def _dtype(text: Any, entries: int) -> np.dtype[Any]:
+    """A dtype that `_encoded_array` wrote, of which so many entries fit into the memory.
+
+    numpy reads more from a text than a dtype has: shapes, fields, and any length of a word.
+    """
+    found = _DTYPE.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise InvalidAuditFile(f"cannot read an array of dtype {_short(text)}.")
+    dtype: np.dtype[Any] = np.dtype(text)
+    if dtype.kind in "US" and entries * dtype.itemsize > _MOST_PADDING:
+        raise InvalidAuditFile(
+            f"an array of {entries} entries of dtype {text!r} takes {entries * dtype.itemsize:,} "
+            f"bytes, more than the {_MOST_PADDING:,} that a saved array may."
+        )
+    return dtype
+
+
+def _shape(saved: Any, entries: int) -> tuple[int, ...]:
+    whole = isinstance(saved, list) and all(type(side) is int and side >= 0 for side in saved)
+    if not whole or len(saved) > 32 or math.prod(saved) != entries:
+        raise InvalidAuditFile(f"{entries} saved entries have no shape {_short(saved)}.")
+    if entries == 0 and math.prod(max(side, 1) for side in saved) > _MOST_EMPTY:
+        raise InvalidAuditFile(f"an empty array cannot have the shape {_short(saved)}.")
+    return tuple(saved)
+
+
 def _decoded_frame(form: Any) -> Any:
     columns = [(name, kind, decoded(cells)) for name, kind, cells in form["columns"]]
     frame = Frame(library=form["library"], size=form["size"], columns=tuple(columns))
     if frame.library not in ("numpy", "pandas", "polars") or not can_be_built(frame):
         raise InvalidAuditFile(f"cannot read a table of {_short(frame.library)}.")
+    _check_frame(frame)
     try:
         return built(frame)
     except ImportError:  # the audit can be read without the library of its data
         return Unsaved(f"{frame.library} {frame.rows()!r}")
+    except Exception as error:  # pandas and polars have errors of their own
+        raise InvalidAuditFile(f"cannot read a table of {frame.library}: {error}.") from error
+
+
+def _check_frame(frame: Frame) -> None:
+    """Refuse a table whose columns are not all as long as it says, or are of no known type."""
+    size = frame.size
+    if type(size) is not int or not 0 <= size <= (10**12 if frame.columns else _MOST_EMPTY):
+        raise InvalidAuditFile(f"a table cannot have {_short(size)} rows.")
+    for name, kind, cells in frame.columns:
+        if not (isinstance(name, str) and isinstance(kind, str)):
+            raise InvalidAuditFile(f"a column needs a name and a type, got {_short([name, kind])}.")
+        if not isinstance(cells, list | np.ndarray) or np.shape(cells)[:1] != (size,):
+            raise InvalidAuditFile(f"the column {_short(name)} must have {size} entries.")
+        if frame.library == "numpy":
+            _dtype(kind, size)
+        elif len(kind) > 64 or _LONG_NUMBER.search(kind):
+            raise InvalidAuditFile(f"cannot read a column of type {_short(kind)}.")
+
+
+def _printable(text: Any) -> str:
+    """Text that can be printed: half a character is written as its number."""
+    if not isinstance(text, str):
+        raise InvalidAuditFile(f"expected text, got {_short(text)}.")
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _entries(inside: Any) -> list[Any]:

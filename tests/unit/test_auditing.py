@@ -203,7 +203,7 @@ def test_an_interrupted_audit_returns_what_it_has(calls: int) -> None:
 
     audit = dpaudit.audit(stopped, PureDP(1.0), ONE_PAIR, rng=1, samples=4_000)
     assert audit.interrupted
-    assert audit.verdict is Verdict.NOT_REFUTED
+    assert audit.verdict is Verdict.UNDECIDED  # fewer than 88 draws say nothing
     assert sum(sizes[:-1]) <= audit.samples <= sum(sizes)  # half a batch does not count
     assert "Interrupted" in str(audit)
 

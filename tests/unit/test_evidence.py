@@ -24,6 +24,7 @@ from dpaudit.evidence import (
     Unsaved,
     Verdict,
     audit_from_json,
+    forms,
     load,
     saving,
 )
@@ -227,11 +228,11 @@ def test_numpy_numbers_are_saved_as_numbers() -> None:
 def test_every_field_has_a_form() -> None:
     """A field that is added and not saved would be lost without a word."""
     for kind, form, example in (
-        (Audit, saving.AUDIT, REFUTED),
-        (Counterexample, saving.COUNTEREXAMPLE, COUNTEREXAMPLE),
-        (Evidence, saving.EVIDENCE, REFUTED.evidence),
-        (PairRecord, saving.PAIR_RECORD, RECORD),
-        (Tally, saving.TALLY, COUNTEREXAMPLE.data),
+        (Audit, forms.AUDIT, REFUTED),
+        (Counterexample, forms.COUNTEREXAMPLE, COUNTEREXAMPLE),
+        (Evidence, forms.EVIDENCE, REFUTED.evidence),
+        (PairRecord, forms.PAIR_RECORD, RECORD),
+        (Tally, forms.TALLY, COUNTEREXAMPLE.data),
     ):
         assert set(form.write(example)) == {field.name for field in dataclasses.fields(kind)}
 

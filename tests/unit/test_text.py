@@ -279,13 +279,29 @@ def test_warnings_are_listed_but_do_not_flood() -> None:
     assert len(text.splitlines()) < 35
 
 
-def test_evidence_that_leans_neither_way_says_so() -> None:
+def test_too_few_draws_are_said_with_those_needed() -> None:
     poor = Evidence(trace=(), log_wealth=-math.inf, peak=0.0)
-    text = render(changed(UNDECIDED, evidence=poor, forecast=None, strongest=None))
-    said = "The evidence leans neither way: e-value 0, where a refutation needs 1e+06."
-    assert said in " ".join(text.split())
-    assert "More draws may decide it." in text
+    none: dict[str, Any] = {"evidence": poor, "strongest": None, "history": ()}
+    text = render(changed(UNDECIDED, **none, forecast=88))
+    assert (
+        "Too few draws for a verdict: no pair got more than 0. Even a total leak would need about "
+        "45 draws on a pair, so a verdict takes at least 88 on one. "
+        "About 88 more draws on one pair would decide it (an estimate)."
+    ) in " ".join(text.split())
     assert "strongest" not in text
+    assert "leans" not in text
+    text = render(changed(UNDECIDED, **none, claim=PureDP(2_000.0), forecast=None))
+    assert (
+        "The claim allows so much that no number of draws could refute it. "
+        "More draws may decide it."
+    ) in " ".join(text.split())
+
+
+def test_no_epsilon_is_detectable_under_a_claim_with_a_delta() -> None:
+    assert "detectable" in render(NOT_REFUTED)
+    assert "detectable" in render(changed(NOT_REFUTED, claim=ApproxDP(1, 0)))
+    assert "detectable" not in render(changed(NOT_REFUTED, claim=ApproxDP(1, 1e-6)))
+    assert "detectable" not in render(changed(NOT_REFUTED, claim=GaussianDP(1)))
 
 
 # --- headlines ------------------------------------------------------------------------------------

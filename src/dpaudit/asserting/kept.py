@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.auditing.replay import needed
-from dpaudit.claims import Claim
+from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.evidence import REPLAY, Audit, Counterexample, InvalidAuditFile, Verdict, load
+from dpaudit.evidence.verdicts import bound_of_event
 from dpaudit.neighbours import Pair, Relation, fitted, pairs, why_not
 from dpaudit.plain import decoded, encoded
 from dpaudit.suite import Turn, file_name
@@ -78,7 +79,10 @@ class Kept:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             (self.folder / ".gitignore").write_text(_IGNORE_ALL, encoding="ascii")
         self.path.parent.mkdir(exist_ok=True)
-        replace(audit, counterexample=quickest, simplest=None, history=()).save(self.path)
+        kept = replace(audit, counterexample=quickest, simplest=None, history=())
+        if audit.tester == "BettingTester" and isinstance(audit.claim, PureDP | ApproxDP):
+            kept = replace(kept, lower_bound=bound_of_event(audit.claim, quickest))
+        kept.save(self.path)
         return True
 
     def forget(self) -> None:

@@ -14,7 +14,7 @@ from dpaudit.auditing.arguments import check_arguments, check_budget, check_floa
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.certify import certify_bets
-from dpaudit.auditing.outlook import detectable, forecast
+from dpaudit.auditing.outlook import detectable
 from dpaudit.auditing.race import Contender
 from dpaudit.auditing.shrink import simplest
 from dpaudit.auditing.sketch import sketch_of
@@ -29,6 +29,7 @@ from dpaudit.evidence import (
     software_in_use,
     verdict_of,
 )
+from dpaudit.evidence.verdicts import bound_of_event, forecast_of
 from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.neighbours import as_finder, pairs
 from dpaudit.outputs import FloatView
@@ -179,7 +180,7 @@ def result_of_bets(
         software=software_in_use(),
         floats=campaign.floats,
     )
-    return replace(made, forecast=forecast(made))
+    return replace(made, forecast=forecast_of(made))
 
 
 def _lower_bound(
@@ -195,8 +196,7 @@ def _lower_bound(
         return campaign.lower_bound
     if sharpened or not isinstance(claim, PureDP | ApproxDP):
         return campaign.lower_bound
-    shown = 0.0 if counterexample is None else counterexample.epsilon_lower
-    return max(claim.epsilon, shown)
+    return bound_of_event(claim, counterexample)
 
 
 def _outputs(campaign: Campaign, strongest: Contender | None) -> tuple[Outline, ...]:

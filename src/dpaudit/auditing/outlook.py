@@ -1,7 +1,4 @@
-"""What an audit that refuted nothing can still say: what it would have seen, and what it lacks.
-
-Both figures are estimates, and are worded so.
-"""
+"""What an audit that refuted nothing would have seen: an estimate, and worded so."""
 
 from __future__ import annotations
 
@@ -14,27 +11,9 @@ from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.race import Contender
 from dpaudit.bets.tangent import growth, tune
 from dpaudit.claims import ApproxDP, PureDP
-from dpaudit.evidence import Audit, Verdict
-from dpaudit.evidence.verdicts import draws_missing, goal_of, is_leaning
 
 _LEARNING = 5.0  # nats that learning the guesses has cost, about
 _STEEPEST = 200.0
-
-
-def forecast(audit: Audit) -> int | None:
-    """About how many more draws would decide an undecided audit; None if nobody knows.
-
-    Where the evidence leans: those that would refute the claim at the growth of the strongest pair.
-    Where there are too few draws on every pair: those that the pair with the most still lacks.
-    """
-    if audit.verdict is not Verdict.UNDECIDED:
-        return None
-    rate = 0.0 if audit.strongest is None else audit.strongest.growth
-    missing = goal_of(audit.alpha) - audit.evidence.log_wealth
-    if is_leaning(audit.evidence) and rate > 0.0 and missing > 0.0:
-        return math.ceil(missing / rate)
-    draws = draws_missing(audit)
-    return int(draws) if 0.0 < draws < math.inf else None
 
 
 def detectable(campaign: Campaign, contender: Contender) -> float | None:

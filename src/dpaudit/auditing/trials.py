@@ -29,7 +29,6 @@ from dpaudit.auditing.certify import (
     certify_on_draws,
     suspect,
 )
-from dpaudit.auditing.outlook import forecast
 from dpaudit.auditing.pace import ROUND_SHARE
 from dpaudit.auditing.rounds import Rounds
 from dpaudit.auditing.shrink import simplest
@@ -45,6 +44,7 @@ from dpaudit.evidence import (
     software_in_use,
     verdict_of,
 )
+from dpaudit.evidence.verdicts import forecast_of
 from dpaudit.finders import Finder
 from dpaudit.health import FrozenSeedCheck, noting
 from dpaudit.mechanism import Mechanism
@@ -150,7 +150,7 @@ class Ledger:
             target=target,
             software=software_in_use(),
         )
-        return replace(made, forecast=forecast(made))
+        return replace(made, forecast=forecast_of(made))
 
 
 class TrialRun:

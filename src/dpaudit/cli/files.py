@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from dpaudit.cli.failures import Refusal
 
 if TYPE_CHECKING:
@@ -27,9 +29,25 @@ def read_audit(path: Path) -> Audit:
 
 def read_audits(path: Path) -> dict[Path, Audit]:
     """The audits of a folder's .json files, in the order of their names; of a file, its own."""
-    if not path.is_dir():
-        return {path: read_audit(path)}
-    files = sorted(path.glob("*.json"))
-    if not files:
-        raise Refusal(f"there is no audit in the folder {str(path)!r}: no file ends in .json.")
+    files = _files(path) if path.is_dir() else [path]
     return {file: read_audit(file) for file in files}
+
+
+def readable_audits(folder: Path) -> dict[Path, Audit]:
+    """The audits of a folder's .json files; what cannot be read is named on stderr and left out."""
+    found: dict[Path, Audit] = {}
+    for file in _files(folder):
+        try:
+            found[file] = read_audit(file)
+        except Refusal as error:
+            click.echo(f"left out: {error.message}", err=True)
+    if not found:
+        raise Refusal(f"there is no audit in the folder {str(folder)!r} that can be read.")
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise Refusal(f"there is no audit in the folder {str(folder)!r}: no file ends in .json.")
+    return files

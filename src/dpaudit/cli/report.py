@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dpaudit.cli.failures import Refusal
-from dpaudit.cli.files import read_audit, read_audits
+from dpaudit.cli.files import read_audit, readable_audits
 
 EXTRA = "pip install 'dpaudit[report]'"
 
@@ -25,7 +25,8 @@ EXTRA = "pip install 'dpaudit[report]'"
 def report_command(path: Path, output: Path | None) -> None:
     """Make one page of the audit in FILE, or an index and a page each of the audits in DIR.
 
-    FILE was saved with --output; of DIR every .json file is taken. The pages need no network.
+    FILE was saved with --output; of DIR every .json file is taken, and one that cannot be read is
+    named and left out. The pages need no network.
     What was written is printed; writing it is no verdict, so the exit code is 0.
 
     \b
@@ -55,7 +56,7 @@ def _page(file: Path, output: Path | None) -> Path:
 
 
 def _suite(folder: Path, output: Path | None) -> Path:
-    audits = read_audits(folder)
+    audits = readable_audits(folder)
     site = folder / "report" if output is None else output
     if site.exists() and not site.is_dir():
         raise Refusal(f"--output: {site} is a file; the pages of a folder need a folder.")

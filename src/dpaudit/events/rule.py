@@ -7,6 +7,7 @@ output by name and words by their type and text, so any outputs can be asked.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ from dpaudit.events.kinds import (
 from dpaudit.outputs import MISSING, Encoder, Table
 from dpaudit.outputs.bits import FLOATING, about_bits
 from dpaudit.outputs.layout import OTHER, WORDS
-from dpaudit.plain import InvalidAuditFile, decoded, encoded_float
+from dpaudit.plain import UNREADABLE, InvalidAuditFile, decoded, encoded_float
 from dpaudit.returned import Outputs
 
 _KINDS: dict[str, type[Single]] = {
@@ -128,16 +129,22 @@ def rule_from_json(saved: object) -> Rule:
     if not isinstance(saved, Mapping) or set(saved) != {"event", "places", "words"}:
         raise InvalidAuditFile(f"a rule has an event, places and words, got {saved!r}.")
     try:
-        places = tuple(str(name) for name in saved["places"])
+        places = tuple(_text(name) for name in saved["places"])
         words = tuple(
-            Word(int(place), int(code), str(type_), str(text))
+            Word(_whole(place), _whole(code), _text(type_), _text(text))
             for place, code, type_, text in saved["words"]
         )
         event = _read(saved["event"])
-    except (TypeError, ValueError, KeyError) as error:
+    except InvalidAuditFile:
+        raise
+    except UNREADABLE as error:
         raise InvalidAuditFile(f"a rule cannot be read: {error}.") from error
-    if any(not 0 <= part.column < len(places) for part in singles(event)):
+    columns = [part.column for part in singles(event)] + [word.place for word in words]
+    if any(not 0 <= column < len(places) for column in columns):
         raise InvalidAuditFile("a rule speaks of a place that it does not name.")
+    codes = [part.code for part in singles(event) if isinstance(part, IsWord)]
+    if any(not 0 <= code <= OTHER for code in [*codes, *(word.code for word in words)]):
+        raise InvalidAuditFile("a rule speaks of a word with a code that no word has.")
     return Rule(event=event, places=places, words=words)
 
 
@@ -175,7 +182,24 @@ def _read(saved: Any) -> Event:
         return Both(_read(first), _read(second))
     kind = _KINDS[name]
     column, *rest = fields
-    values = [decoded(value) for value in rest]
-    if kind is not IsWord:
-        values = [float(value) for value in values]
-    return kind(int(column), *values)
+    values: list[Any] = [_whole(each) if kind is IsWord else _number(each) for each in rest]
+    return kind(_whole(column), *values)
+
+
+def _text(saved: object) -> str:
+    if not isinstance(saved, str):
+        raise TypeError(f"expected text, got {saved!r}")
+    return saved
+
+
+def _whole(saved: object) -> int:
+    if type(saved) is not int:
+        raise TypeError(f"expected a whole number, got {saved!r}")
+    return saved
+
+
+def _number(saved: object) -> float:
+    value = decoded(saved)
+    if type(value) not in (int, float) or math.isnan(value):
+        raise TypeError(f"expected a number, got {saved!r}")
+    return float(value)

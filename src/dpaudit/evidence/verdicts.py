@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable
 
 from dpaudit.bets.leak import draws_for_leak
-from dpaudit.claims import Claim
-from dpaudit.evidence.values import Audit, Evidence, PairRecord, Verdict
+from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.evidence.values import Audit, Counterexample, Evidence, PairRecord, Verdict
 
 LEANING = math.log(10.0)  # log-wealth from which an audit calls itself undecided
 _TIMES = 2.0  # the draws of a total leak, before silence counts as evidence
@@ -65,7 +65,23 @@ def draws_wanted(claim: Claim, alpha: float) -> float:
     return float(max(round(wanted), 1)) if math.isfinite(wanted) else math.inf
 
 
-def draws_missing(audit: Audit) -> float:
-    """How many draws the pair that got most lacks before silence on it is evidence; 0 if none."""
+def forecast_of(audit: Audit) -> int | None:
+    """About how many more draws would decide an undecided audit; None if nobody knows.
+
+    Where the evidence leans: those that would refute the claim at the growth of the strongest pair.
+    Where there are too few draws on every pair: those that the pair with the most still lacks.
+    """
+    if audit.verdict is not Verdict.UNDECIDED:
+        return None
+    rate = 0.0 if audit.strongest is None else audit.strongest.growth
+    missing = goal_of(audit.alpha) - audit.evidence.log_wealth
+    if is_leaning(audit.evidence) and rate > 0.0 and missing > 0.0:
+        return math.ceil(missing / rate)
     got = most_draws((*audit.history, audit.strongest))
-    return max(draws_wanted(audit.claim, audit.alpha) - got, 0.0)
+    draws = draws_wanted(audit.claim, audit.alpha) - got
+    return int(draws) if 0.0 < draws < math.inf else None
+
+
+def bound_of_event(claim: PureDP | ApproxDP, found: Counterexample | None) -> float:
+    """The epsilon certified by a refutation: more than the claim's, or what its event shows."""
+    return max(claim.epsilon, 0.0 if found is None else found.epsilon_lower)

@@ -123,8 +123,16 @@ class Encoder:
 
     def value(self, column: int, number: float) -> str:
         """Write a number as this column's outputs are written: True, 3, 0.773."""
-        kinds = self._layout.columns[column].kinds
-        if kinds == {"bool"} and number in (0.0, 1.0):
-            return str(bool(number))
-        whole = float(number).is_integer() and ("float" not in kinds or abs(number) < 1e16)
-        return str(int(number)) if whole else repr(float(number))
+        return written(number, self._layout.columns[column].kinds)
+
+
+def written(number: float, kinds: Collection[str]) -> str:
+    """A number as it is written in a column of such kinds.
+
+    >>> written(1.0, {"bool"}), written(1.0, {"float"}), written(0.773, {"float"})
+    ('True', '1', '0.773')
+    """
+    if set(kinds) == {"bool"} and number in (0.0, 1.0):
+        return str(bool(number))
+    whole = float(number).is_integer() and ("float" not in kinds or abs(number) < 1e16)
+    return str(int(number)) if whole else repr(float(number))
