@@ -43,6 +43,9 @@ UNREADABLE = (
 class InvalidAuditFile(ValueError):
     """A file or JSON value that is not an audit this version of dpaudit can read."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Unsaved:
@@ -214,7 +217,7 @@ def _decoded(tag: str, inside: Any) -> Any:
         case "$array":
             return _decoded_array(inside)
         case "$unsaved":
-            return Unsaved(_printable(inside))
+            return Unsaved(printable(_text(inside)))
     raise InvalidAuditFile(f"unknown kind of saved value {tag!r}. Was it saved by a newer dpaudit?")
 
 
@@ -299,11 +302,19 @@ def _check_frame(frame: Frame) -> None:
             raise InvalidAuditFile(f"cannot read a column of type {_short(kind)}.")
 
 
-def _printable(text: Any) -> str:
-    """Text that can be printed: half a character is written as its number."""
-    if not isinstance(text, str):
-        raise InvalidAuditFile(f"expected text, got {_short(text)}.")
+def printable(text: str) -> str:
+    """Text that can be printed: half a character is written as its number.
+
+    >>> print(printable("a" + chr(0xD800)))
+    a\\ud800
+    """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _text(saved: Any) -> str:
+    if not isinstance(saved, str):
+        raise InvalidAuditFile(f"expected text, got {_short(saved)}.")
+    return saved
 
 
 def _entries(inside: Any) -> list[Any]:

@@ -11,26 +11,28 @@ import pytest
 from commands import error_line, run
 
 from dpaudit.claims import Claim, GaussianDP, Profile, PureDP
-from dpaudit.evidence import Audit, Evidence, Verdict
+from dpaudit.evidence import Audit, Evidence, PairRecord, Verdict
+from dpaudit.pair import Pair
 from dpaudit.report.changes import Change, changes_between, is_past_claim, summary, table
 
+RECORD = PairRecord(pair=Pair([0.0], []), samples=2850, log_wealth=0.0, growth=0.0)
 QUIET = Audit(
     mechanism="count",
     claim=PureDP(1.0),
     verdict=Verdict.NOT_REFUTED,
     lower_bound=0.6,
     counterexample=None,
-    evidence=Evidence(trace=(), log_wealth=0.0, peak=0.0),
+    evidence=Evidence(trace=((2850, 0.0),), log_wealth=0.0, peak=0.0),
     samples=2850,
     seconds=0.5,
     alpha=1e-6,
     rng_seed=7,
     pairs_tried=2,
     neighbours="add or remove one",
-    strongest=None,
+    strongest=RECORD,
     detectable=None,
     forecast=None,
-    history=(),
+    history=(RECORD,),
     warnings=(),
     interrupted=False,
     version="0.1.0",
@@ -42,7 +44,14 @@ def like(name: str, **changes: Any) -> Audit:
 
 
 def refuted(name: str, bound: float = 1.8679) -> Audit:
-    return like(name, verdict=Verdict.REFUTED, lower_bound=bound, samples=81_628)
+    return like(
+        name,
+        verdict=Verdict.REFUTED,
+        lower_bound=bound,
+        tester="HistogramTester",
+        evidence=Evidence(trace=((2850, 14.0),), log_wealth=14.0, peak=14.0),
+        samples=81_628,
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from commands import error_line, run
 
 import dpaudit
-from dpaudit.evidence import Audit, Verdict
+from dpaudit.evidence import Audit, Evidence, Verdict
 from dpaudit.loading import load_mechanism
 
 CODE = """
@@ -112,19 +112,25 @@ def test_the_simplest_is_replayed(here: Callable[..., Path]) -> None:
     path = here()
     found = dpaudit.load(path).counterexample
     assert found is not None
-    here(simplest=dataclasses.replace(found, event="the plainer words"))
-    assert "the plainer words" in run("replay", "audit.json", "--simplest").output
-    assert "the plainer words" not in run("replay", "audit.json").output
+    plainer = dataclasses.replace(found, pair=dpaudit.Pair([3.0], [1.0]))
+    here(simplest=plainer, samples=40_000)
+    assert "  data        [3.0]" in run("replay", "audit.json", "--simplest").output
+    assert "  data        [1.0]" in run("replay", "audit.json").output
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         (
-            {"verdict": Verdict.NOT_REFUTED, "counterexample": None},
+            {
+                "verdict": Verdict.NOT_REFUTED,
+                "counterexample": None,
+                "lower_bound": 0.0,
+                "evidence": Evidence(trace=((300, 0.0),), log_wealth=0.0, peak=0.0),
+            },
             "audit.json: the audit is not refuted, so it has no counterexample to replay.",
         ),
-        ({"counterexample": None}, "no single event was certified"),
+        ({"counterexample": None, "lower_bound": 1.0}, "no single event was certified"),
         ({"target": None}, "does not say where leaky is: it had no name to be imported by"),
         ({"target": "gone_for_test:leaky"}, "no module 'gone_for_test'"),
         ({"target": "gone_for_test:leaky"}, "dpaudit replay audit.json module:function"),

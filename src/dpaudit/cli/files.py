@@ -22,7 +22,7 @@ def read_audit(path: Path) -> Audit:
     except FileNotFoundError as error:
         raise Refusal(f"there is no file {str(path)!r}.") from error
     except InvalidAuditFile as error:
-        raise Refusal(str(error)) from error
+        raise Refusal(" ".join(str(error).split())) from error
     except OSError as error:
         raise Refusal(f"{path} cannot be read: {error.strerror}.") from error
 

@@ -36,6 +36,7 @@ from dpaudit.stats.binomial import epsilon_from_event
 BETS = "BettingTester"
 _ROUNDING = 1e-9  # of sums of logarithms
 _BOUND_ROUNDING = 1e-6  # of exact bounds, which other versions of scipy find otherwise
+_THINNED = 500  # points of a trace of which none was left out
 _OF_CLAIM = math.log(1.0 / 0.6)  # by how much the claim's wealth can exceed that of a level below
 
 
@@ -108,6 +109,10 @@ def _trace(audit: Audit) -> Iterator[str]:
     for wealth in (0.0, evidence.log_wealth, *(wealth for _, wealth in trace)):
         if math.isnan(wealth) or not evidence.peak >= wealth - allowed:
             yield f"the peak is {evidence.peak!r}, below a log-wealth of {wealth!r}"
+    if not audit.interrupted and len(trace) < _THINNED:
+        most = max((0.0, goal_of(audit.alpha) + _OF_CLAIM, *(wealth for _, wealth in trace)))
+        if evidence.peak > most + _ROUNDING:
+            yield f"the peak is {evidence.peak!r}, and no log-wealth was above {most!r}"
 
 
 # --- the verdict ----------------------------------------------------------------------------------

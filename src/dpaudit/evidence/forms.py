@@ -92,12 +92,14 @@ def in_short(value: object) -> str:
 def _read_integer(saved: Any, where: str) -> int:
     if type(saved) is not int:
         raise _wrong(where, "a whole number", saved)
+    if saved < 0:
+        raise _wrong(where, "a whole number >= 0", saved)
     return saved
 
 
 def _read_count(saved: Any, where: str) -> int:
     number = _read_integer(saved, where)
-    if not 0 <= number < _MOST_COUNT:
+    if number >= _MOST_COUNT:
         raise _wrong(where, "a count", saved)
     return number
 
