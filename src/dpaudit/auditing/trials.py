@@ -50,6 +50,7 @@ from dpaudit.health import FrozenSeedCheck, noting
 from dpaudit.mechanism import Mechanism
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs, joined
+from dpaudit.stats.rounding import round_up
 from dpaudit.testers.batch import CannotFire
 from dpaudit.testers.trials import Judge, Outcome, Trials, share_of_alpha
 
@@ -321,7 +322,7 @@ class TrialRun:
 
     def _note_the_end(self, trial: int, size: int) -> None:
         """Say why there are fewer trials than planned."""
-        alpha = self._alpha * share_of_alpha(trial, self._count)
+        alpha = round_up(self._alpha * share_of_alpha(trial, self._count), 2)
         what = "search" if size == self._size else "time"
         self.notes.append(
             f"The {what} ended before trial {trial} of {self._count}: {size} outputs of either "

@@ -84,8 +84,10 @@ def _one(entry: ZooEntry) -> None:
 
 def _truth(entry: ZooEntry) -> tuple[str, str]:
     """Whether it keeps its claim, and the epsilon that does hold."""
+    from dpaudit.stats.rounding import round_up
+
     epsilon = entry.true_epsilon
-    shown = "unknown" if epsilon is None else f"{epsilon:.5g}"
+    shown = "unknown" if epsilon is None else f"{round_up(epsilon, 5):.5g}"
     return "yes" if entry.keeps_claim else "no", shown
 
 

@@ -26,6 +26,7 @@ from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.outputs import Encoder, FloatView
 from dpaudit.pair import Pair
 from dpaudit.raising import OnError
+from dpaudit.stats.rounding import percent_below, round_down
 
 DEFAULT_SAMPLES = 1_000_000
 FEWEST_SAMPLES = 1_000
@@ -76,9 +77,9 @@ class EpsilonBound:
         return sum(self.counts.guesses)
 
     def __str__(self) -> str:
-        confidence = f"{100.0 * (1.0 - self.alpha):.6g} % confidence"
         return (
-            f"{self.mechanism}: epsilon >= {self.epsilon_lower:.4g} with {confidence} "
+            f"{self.mechanism}: epsilon >= {round_down(self.epsilon_lower, 4):.4g} "
+            f"with {percent_below(self.alpha)} % confidence "
             f"({self.right} of {self.guesses} guesses were right; {self.samples} draws)"
         )
 

@@ -167,7 +167,8 @@ def _found(audit: Audit) -> Iterator[Shown]:
         found = audit.simplest
         draws = count(found.data.draws, "fresh draw")
         sentence = f"This event alone shows {wording.shows(found)}, on {draws} of either side."
-        yield _shown("The simplest pair that still breaks the claim", found, (sentence,))
+        sentences = (sentence, wording.together(audit))
+        yield _shown("The simplest pair that still breaks the claim", found, sentences)
 
 
 def _shown(heading: str, found: Counterexample, sentences: tuple[str, ...]) -> Shown:

@@ -152,7 +152,7 @@ def _refuted(audit: Audit) -> list[list[str]]:
         _tallies(found),
         [*_against(audit.claim, found), *chance],
         _sentences(wording.floating(found, audit.simplest)),
-        _simplest(audit.simplest),
+        _simplest(audit),
     ]
 
 
@@ -185,8 +185,9 @@ def _event(found: Counterexample) -> list[str]:
     return _row("event", wording.event(found))
 
 
-def _simplest(found: Counterexample | None) -> list[str]:
-    """The plainer counterexample: its pair, its event and what that alone shows."""
+def _simplest(audit: Audit) -> list[str]:
+    """The plainer counterexample: its pair, its event, what that alone shows, and how surely."""
+    found = audit.simplest
     if found is None:
         return []
     return [
@@ -197,6 +198,7 @@ def _simplest(found: Counterexample | None) -> list[str]:
             "shows",
             f"{wording.shows(found)}, on {count(found.data.draws, 'fresh draw')} of either side",
         ),
+        *_sentence(wording.together(audit)),
     ]
 
 

@@ -13,6 +13,7 @@ from dpaudit.evidence import Audit, Counterexample, Tally, Verdict
 from dpaudit.evidence.verdicts import draws_wanted, is_leaning, most_draws
 from dpaudit.report.showing import apart, count, lower, one_line, power, upper
 from dpaudit.stats.profiles import most_likely
+from dpaudit.stats.rounding import round_down
 
 GLUE = "\xa0"
 NAME = 40  # columns of a mechanism's name
@@ -58,7 +59,7 @@ def broken(claim: Claim, bound: float | None, name: str) -> str:
     if not isinstance(claim, Scalable):
         return f"does not keep {name}"
     if bound is None or bound <= claim.strength:
-        shown = f"{claim.symbol} > {claim.strength:.12g}"
+        shown = f"{claim.symbol} > {round_down(claim.strength, 12):.12g}"
     else:
         shown = f"{claim.symbol} >= {lower(bound, above=claim.strength)}"
     return f"is not {name}: {glued(shown)}"
@@ -98,8 +99,7 @@ def detectable(audit: Audit) -> str:
 
 def e_value(audit: Audit) -> str:
     """The wealth against the claim, rounded down."""
-    value = audit.evidence.e_value
-    return lower(round(value, 6) if value > 1.0 else value)  # what a logarithm and back lose
+    return lower(audit.evidence.e_value * (1.0 + 1e-12))  # what a logarithm and back lose
 
 
 def undecided(audit: Audit) -> tuple[str, str]:
@@ -158,6 +158,18 @@ def shows(found: Counterexample) -> str:
         return "nothing"
     at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 else ""
     return glued(f"epsilon >= {lower(found.epsilon_lower)}{at_delta}")
+
+
+def together(audit: Audit) -> str:
+    """How surely the bounds of both counterexamples hold, each alone and both at once."""
+    found, plain = audit.counterexample, audit.simplest
+    assert found is not None
+    assert plain is not None
+    return (
+        "The bounds of either event hold alone with probability at least "
+        f"{glued(f'1 - {upper(max(found.alpha, plain.alpha))}')}, those of both together with at "
+        f"least {glued(f'1 - {upper(found.alpha + plain.alpha)}')}."
+    )
 
 
 def against(claim: Claim, found: Counterexample) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 
 def round_down(x: float, digits: int) -> float:
@@ -24,6 +24,16 @@ def round_up(x: float, digits: int) -> float:
     (1.87, 0.3, 10.0)
     """
     return _rounded(x, digits, ROUND_CEILING)
+
+
+def percent_below(alpha: float) -> str:
+    """`1 - alpha` in percent, rounded down: never 100, however small alpha is.
+
+    >>> percent_below(0.05), percent_below(0.001), percent_below(1e-8), percent_below(1e-20)
+    ('95', '99.9', '99.999999', '99.9999999999')
+    """
+    missing = Decimal(repr(round_up(max(alpha, 1e-12), 6)))  # floats would lose the last digits
+    return f"{(100 * (1 - missing)).normalize():f}"
 
 
 def _rounded(x: float, digits: int, rounding: str) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.claims import Claim
+from dpaudit.stats.rounding import round_down, round_up
 
 Samples: TypeAlias = npt.NDArray[Any] | Sequence[Any]
 
@@ -108,9 +109,10 @@ def refuse_if_powerless(
     reach = ""
     if best.strength_lower is not None:
         symbol = getattr(claim, "symbol", "strength")
-        reach = f" The most it could certify so is {symbol} >= {max(best.strength_lower, 0.0):.3g}."
+        most = round_down(max(best.strength_lower, 0.0), 3)
+        reach = f" The most it could certify so is {symbol} >= {most:.3g}."
     raise CannotFire(
         f"{tester} can never refute {claim} with {draws} and {neighbour_draws} samples at "
-        f"alpha = {alpha:.3g} in one direction, whatever the outputs.{reach} Give more samples, a "
-        "larger alpha, or another tester."
+        f"alpha = {round_up(alpha, 3):.3g} in one direction, whatever the outputs.{reach} Give "
+        "more samples, a larger alpha, or another tester."
     )
