@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.evidence import Verdict as Verdict
     from dpaudit.evidence import load as load
     from dpaudit.health import HealthWarning as HealthWarning
+    from dpaudit.independence import DependentDraws as DependentDraws
     from dpaudit.measuring import EpsilonBound as EpsilonBound
     from dpaudit.measuring import measure_epsilon as measure_epsilon
     from dpaudit.mechanism import one_at_a_time as one_at_a_time
@@ -111,6 +112,7 @@ _HOME = {
     "one_at_a_time": "dpaudit.mechanism",
     "InvalidOutput": "dpaudit.returned",
     "HealthWarning": "dpaudit.health",
+    "DependentDraws": "dpaudit.independence",
     # what brings its own claim and neighbours
     "Subject": "dpaudit.adapters",
     "from_opendp": "dpaudit.adapters.opendp",

@@ -11,15 +11,16 @@ it, on draws that are made anyway:
 - An event, counted call by call: its hits must not come in clusters.
 
 Both are e-values. A mechanism whose draws are independent is stopped with probability at most
-`FALSE_ALARM` by each of them, over a whole audit.
+`FALSE_ALARM` by each of them, over a whole audit: what comes n-th has the share `1 / (n (n + 1))`.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +29,12 @@ from dpaudit.outputs import MISSING, Table
 from dpaudit.stats.dispersion import coin_evidence, dispersion_evidence
 
 FALSE_ALARM = 1e-9
-CALLS = 32  # on either side, on which an event is counted before a claim is called refuted
 _EVENTS = 1e4  # a bound on how many events a search chooses from: the price of old calls
-_COMPARED = 64  # comparisons of two calls, at most
+_COMPARED = 256  # comparisons of two calls, at most
 _REMEMBERED_SIDES = 64  # memory does not grow with the pairs
 _KEPT_CALLS, _KEPT_DRAWS = 64, 16  # of a side, to count an event on that is chosen later
 
+Calls: TypeAlias = Sequence[tuple[int, int]]  # hits and draws
 Labels = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
 
@@ -80,6 +81,7 @@ class IndependenceCheck:
         self._names = names
         self._sides: dict[Hashable, _Side] = {}
         self._met = 0
+        self._counted = 0
 
     def see_batch(self, key: Hashable, table: Table, labels: Labels) -> None:
         """Look at a batch of labelled draws: a call on either side, each in its own order."""
@@ -96,27 +98,37 @@ class IndependenceCheck:
         if whole > 0:
             side.thirds = table.take(np.arange(2, 3 * whole, 3))
 
-    def count(self, event: str, calls: Sequence[tuple[int, int]]) -> None:
-        """Look at how often an event happened in each call on one dataset: `(hits, draws)`."""
-        if dispersion_evidence(calls) >= -math.log(FALSE_ALARM):
-            self._refuse_event(event, calls)
+    def count(self, event: str, *sides: Calls) -> None:
+        """Look at how often an event happened in each call, `(hits, draws)`, on each dataset."""
+        self._counted += 1
+        self._judge(event, sides, price=0.0)
 
     def count_with_earlier(
         self,
-        key: Hashable,
         event: str,
         holds: Callable[[Table], Labels],
-        calls: Sequence[tuple[int, int]],
+        sides: Mapping[Hashable, Calls],
     ) -> None:
-        """The same with earlier calls on `key` before these, though they had a say in the event."""
-        earlier = [
-            (int(np.count_nonzero(holds(table))), len(table))
-            for table in (self._sides[key].calls if key in self._sides else ())
-            if len(table) > 0
-        ]
-        together = [*earlier, *calls]
-        if dispersion_evidence(together) >= math.log(_EVENTS / FALSE_ALARM):
-            self._refuse_event(event, together)
+        """The same with earlier calls on each `key` before these; they had a say in the event."""
+        earlier = {
+            key: [
+                (int(np.count_nonzero(holds(table))), len(table))
+                for table in (self._sides[key].calls if key in self._sides else ())
+                if len(table) > 0
+            ]
+            for key in sides
+        }
+        together = [[*earlier[key], *calls] for key, calls in sides.items()]
+        self._judge(event, together, price=math.log(_EVENTS))
+
+    def _judge(self, event: str, sides: Sequence[Calls], *, price: float) -> None:
+        """Raise if the hits come in clusters; the draws of the sides are independent anyway."""
+        evidence = sum(map(dispersion_evidence, sides))
+        if evidence >= price + _needed(max(self._counted, 1)):
+            raise DependentDraws(
+                f"{self._name} gives draws that depend on each other: the event '{event}' comes "
+                f"in clusters: {'; '.join(map(_spread, sides))}. {_REMEDY}"
+            )
 
     def _side(self, key: Hashable) -> _Side:
         found = self._sides.pop(key, None)
@@ -139,12 +151,10 @@ class IndependenceCheck:
         side.farther = _padded(side.farther, table.columns)
         side.closer[:columns] += np.count_nonzero(near < far, axis=0)
         side.farther[:columns] += np.count_nonzero(near > far, axis=0)
-        # All columns of all sides together: the shares 1/2, 1/6, 1/12, ... add up to 1.
         place = np.arange(1.0, table.columns + 1.0)
-        share = -np.log(place * (place + 1.0)) - math.log(side.number * (side.number + 1.0))
-        evidence = coin_evidence(side.closer, side.farther) + share
+        evidence = coin_evidence(side.closer, side.farther) - np.log(place * (place + 1.0))
         worst = int(np.argmax(evidence))
-        if evidence[worst] >= -math.log(FALSE_ALARM):
+        if evidence[worst] >= _needed(side.number):
             self._refuse_column(worst, int(side.closer[worst]), int(side.farther[worst]))
 
     def _refuse_column(self, column: int, closer: int, farther: int) -> None:
@@ -155,14 +165,20 @@ class IndependenceCheck:
             f"{self._names()[column]}; independent draws are in half of them. {_REMEDY}"
         )
 
-    def _refuse_event(self, event: str, calls: Sequence[tuple[int, int]]) -> None:
-        rates = [hits / draws for hits, draws in calls]
-        raise DependentDraws(
-            f"{self._name} gives draws that depend on each other: the event '{event}' comes in "
-            f"clusters. Of {len(calls)} calls on one dataset, {sum(r == 0 for r in rates)} had it "
-            f"in no draw and {sum(r == 1 for r in rates)} in every draw, with "
-            f"{sum(h for h, _ in calls)} of {sum(n for _, n in calls)} draws over all. {_REMEDY}"
-        )
+
+def _spread(calls: Calls) -> str:
+    """How unevenly hits are spread over the calls of one dataset."""
+    rates = sorted(hits / draws for hits, draws in calls)
+    hits, draws = (sum(numbers) for numbers in zip(*calls, strict=True))
+    return (
+        f"in {100 * rates[0]:.3g} to {100 * rates[-1]:.3g} % of the draws of a call, over "
+        f"{len(calls)} calls with {hits} in {draws} draws"
+    )
+
+
+def _needed(number: int) -> float:
+    """The evidence that stops an audit at the n-th of several looks: the shares add up to 1."""
+    return math.log(number * (number + 1.0)) - math.log(FALSE_ALARM)
 
 
 def _distances(table: Table, other: Table) -> npt.NDArray[np.float64]:

@@ -74,6 +74,9 @@ def audit(
     A float output is a real number, unless `floats="bits"` lets the bets see how it is rounded
     too. That refutes nearly all noise that is added in floating point (Mironov 2012).
 
+    Bets and bounds need independent draws. Where those of a call depend on each other, such as with
+    one noise for all of them, nothing is refuted: `dpaudit.DependentDraws` is raised.
+
     A mechanism that raises on one dataset and not on its neighbour has told them apart: by default
     an error is an output. A pair on which both sides only raise the same error shows nothing and is
     set aside; the audit says how many were. If nothing else comes of (nearly) all pairs, it ends
@@ -120,6 +123,7 @@ def _audit_by_bets(campaign: Campaign, tester: BettingTester | None, neighbours:
     try:
         campaign.run(beyond_refutation=sharpen)
         if campaign.account.refuted and campaign.race.strongest is not None:
+            campaign.watch.refuse_frozen()
             counterexample = certify_bets(campaign, campaign.race.strongest)
         if counterexample is not None:
             plain = simplest(

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Hashable, Sized
 
 import numpy as np
-import numpy.typing as npt
 
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.race import Contender, Race
@@ -18,19 +17,18 @@ from dpaudit.bets.book import book_for
 from dpaudit.claims import Claim
 from dpaudit.evidence import Evidence, PairRecord, Progress
 from dpaudit.finders import Finder
-from dpaudit.health import FrozenSeedCheck, noting
+from dpaudit.health import noting
 from dpaudit.mechanism import Mechanism
-from dpaudit.outputs import Encoder, FloatView
+from dpaudit.outputs import Encoder, FloatView, Table
 from dpaudit.raising import RaisingPairs
-from dpaudit.returned import Outputs
 from dpaudit.testers.account import Account, Stake
 from dpaudit.testers.bettor import PairBettor
+from dpaudit.watch import Watch
 
 _FIRST_FRACTION, _FRACTION = 0.4, 0.3  # of the wealth: of the first pair, and over n of pair n
 _PATIENCE_GROWTH, _PATIENCE = 4.0, 40.0  # by pair, and at most
 _HISTORY = 2_000
 _TRACE = 1_000
-_HEALTH_DRAWS = 2_048  # of a batch, looked at for a frozen seed
 _PROGRESS_SECONDS = 0.1
 _FIRST_OUTPUT = 64  # draws of a pair, at most, while no dataset has given an output yet
 
@@ -67,7 +65,7 @@ class Campaign:
         self._waiting = False  # for the first output of all: other pairs get no draws before it
         self._batches = 0
         self.entropy = entropy
-        self._health = FrozenSeedCheck(mechanism.name)
+        self.watch = Watch(mechanism.name, self.encoder)
         self._trace: list[tuple[int, float]] = []
         self._progress = progress
         self._latest: Contender | None = None
@@ -106,6 +104,7 @@ class Campaign:
         finally:  # also when interrupted: say what was not searched
             with noting(self.warnings):
                 self._raising.warn(self.pairs_tried)
+                self.watch.close()
         self.budget.watch = self._tell
 
     def _race(self, *, beyond_refutation: bool) -> None:
@@ -135,14 +134,14 @@ class Campaign:
         seed: np.random.SeedSequence,
         *,
         of: Hashable = None,
-    ) -> Batch:
-        """Draw labelled outputs of a pair, and note what the health checks have to say."""
+    ) -> tuple[Batch, Table]:
+        """Draw labelled outputs of a pair, as a table too, and note what looks like a mistake."""
         with noting(self.warnings):
             with self.budget.spending(size, of=of):
                 batch = draw_labelled(self.mechanism, contender.pair, size, seed)
-            for side, chosen in (("data", batch.labels), ("neighbour", ~batch.labels)):
-                self._health.see(f"{contender.number} {side}", _first(batch.outputs, chosen))
-        return batch
+            table = self.encoder.encode(batch.outputs)
+            self.watch.see_batch(contender.number, batch, table)
+        return batch, table
 
     def _meet(self) -> Contender | None:
         """The next pair of the finder, ready to be bet on; None if it has no more."""
@@ -229,10 +228,10 @@ class Campaign:
         """One batch: draw, bet, learn, settle."""
         seed = self.seed(0, self._batches)
         self._batches += 1
-        before, batch = self.budget.spent, self.draw(contender, size, seed, of=contender.number)
+        before = self.budget.spent
+        batch, table = self.draw(contender, size, seed, of=contender.number)
         ones = int(np.count_nonzero(batch.labels))
         self._raising.see(contender.number, batch.outputs, data=ones, neighbour=size - ones)
-        table = self.encoder.encode(batch.outputs)
         target = self.account.target(contender.number, contender.stake)
         contender.bettor.settled = self.account.settled
         crossing = contender.bettor.play(table, batch.labels, target=target)
@@ -276,11 +275,3 @@ class Campaign:
             return None
         settled = self.account.settled
         return float(self.book.levels[settled - 1]) if settled else 0.0
-
-
-def _first(outputs: Outputs, chosen: npt.NDArray[np.bool_]) -> Outputs:
-    """The first of the chosen outputs, enough to see whether a seed is frozen."""
-    outputs, chosen = outputs[:_HEALTH_DRAWS], chosen[:_HEALTH_DRAWS]
-    if isinstance(outputs, list):
-        return [output for output, taken in zip(outputs, chosen, strict=True) if taken]
-    return outputs[chosen]

@@ -9,7 +9,7 @@ of draws at once (Robbins 1970) where the clock may end them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,17 +19,19 @@ import numpy.typing as npt
 from dpaudit.auditing.budget import CHOOSING_SECONDS, FITTING_SECONDS, Budget
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.race import Contender
-from dpaudit.auditing.rounds import MAX_CALL, Fresh, Rounds, count_calls
+from dpaudit.auditing.rounds import MAX_CALL, CountedCalls, Fresh, Rounds, count_calls
 from dpaudit.auditing.sketch import Sketcher
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event, words_of
 from dpaudit.evidence import Counterexample
+from dpaudit.independence import Calls
 from dpaudit.mechanism import Mechanism
 from dpaudit.outputs import Encoder, FloatView, stack
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs
 from dpaudit.stats.binomial import epsilon_from_event, make_ready
 from dpaudit.testers.event_choice import levels_of
+from dpaudit.watch import Watch
 from dpaudit.witness.sample import Sample
 
 Floats = npt.NDArray[np.float64]
@@ -54,6 +56,8 @@ class Suspect:
     encoder: Encoder
     sample: Sample
     log_odds: Callable[[Sample], Floats]
+    watch: Watch | None = None  # of the calls so far
+    number: int = 0  # of the pair, by which the watch knows it
 
 
 def suspect(
@@ -136,7 +140,9 @@ def _counted(
     """Count the event on fresh outputs; `anytime` if their number was not fixed beforehand."""
     event, delta = chosen.event, chosen.delta
     sketcher = Sketcher(found.encoder, found.sample, event)
-    counted = count_calls(partial(_holds, event, found.encoder, sketcher), fresh)
+    counted = count_calls(partial(_holds, found, event, sketcher), fresh)
+    if found.watch is not None:
+        _look_for_clusters(found, found.watch, event, counted)
     tallies = counted.tallies(alpha=alpha, anytime=anytime)
     if tallies is None:
         return None
@@ -158,13 +164,27 @@ def _counted(
 
 
 def _holds(
-    event: Event, encoder: Encoder, sketcher: Sketcher, side: int, outputs: Outputs
+    found: Suspect, event: Event, sketcher: Sketcher, side: int, outputs: Outputs
 ) -> npt.NDArray[np.bool_]:
-    """Which outputs of a side are in the event; they are counted for the sketch too."""
-    table = encoder.encode(outputs)
+    """Which outputs of a call are in the event; they are watched, and counted for the sketch."""
+    table = found.encoder.encode(outputs)
     hits = event.holds(table)
     sketcher.see(side, table, hits)
+    if found.watch is not None:
+        found.watch.see_call(("fresh", found.number, side), outputs)
     return hits
+
+
+def _look_for_clusters(found: Suspect, watch: Watch, event: Event, counted: CountedCalls) -> None:
+    """Raise `DependentDraws` if the event comes in clusters, call by call."""
+    words, keys = (
+        words_of(event, found.encoder),
+        ((found.number, "data"), (found.number, "neighbour")),
+    )
+    watch.refuse_frozen()
+    watch.independence.count(words, *counted.calls)
+    sides: dict[Hashable, Calls] = dict(zip(keys, counted.calls, strict=True))
+    watch.independence.count_with_earlier(words, event.holds, sides)
 
 
 def certify_on_draws(
@@ -186,7 +206,11 @@ def certify_on_draws(
     planned = min(draws, budget.affordable(by=budget.until(_TIME_FOR_DRAWS)) // 2)
     if planned < 1:
         return None
-    found = replace(found, sample=found.sample.thinned(budget.steps(CHOOSING_SECONDS)))
+    found = replace(
+        found,
+        sample=found.sample.thinned(budget.steps(CHOOSING_SECONDS)),
+        watch=found.watch or Watch(mechanism.name, found.encoder),
+    )
     level = _level(found, found.sample.thinned(budget.steps(FITTING_SECONDS)))
     chosen = _choose(found, planned, alpha, choose, level)
     budget.forget_work()
@@ -223,6 +247,8 @@ def suspect_of_bets(campaign: Campaign, contender: Contender) -> Suspect:
         encoder=campaign.encoder,
         sample=bettor.sample,
         log_odds=bettor.log_odds_of,
+        watch=campaign.watch,
+        number=contender.number,
     )
 
 
@@ -231,8 +257,8 @@ def _learn_more(campaign: Campaign, contender: Contender, draws: int) -> None:
     made, most = 0, max(min(MAX_CALL, -(-draws // 2)), 1)
     budget, by = campaign.budget, campaign.budget.until(FOR_CHOOSING)
     while size := budget.timely(min(most, draws - made), of=contender.number, by=by):
-        batch = campaign.draw(contender, size, campaign.seed(3, made), of=contender.number)
-        contender.bettor.learn(campaign.encoder.encode(batch.outputs), batch.labels)
+        batch, table = campaign.draw(contender, size, campaign.seed(3, made), of=contender.number)
+        contender.bettor.learn(table, batch.labels)
         made += size
 
 

@@ -123,8 +123,8 @@ def _certify_bets(campaign: Campaign, contender: Contender, deck: Deck) -> Count
     """Learn from some of the outputs that were not bet on, and certify on the others."""
     more = min(int(2 * FOR_CHOOSING * deck.fewest), int(FOR_CHOOSING * MOST))
     if more:
-        batch = campaign.draw(contender, more, campaign.seed(3, 0))
-        contender.bettor.learn(campaign.encoder.encode(batch.outputs), batch.labels)
+        batch, table = campaign.draw(contender, more, campaign.seed(3, 0))
+        contender.bettor.learn(table, batch.labels)
     campaign.budget.spent += sum(deck.left(side) for side in (SIDES.data, SIDES.neighbour))
     return _certify_rest(suspect_of_bets(campaign, contender), deck, alpha=campaign.alpha)
 

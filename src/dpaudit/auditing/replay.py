@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
 from dpaudit.auditing.budget import Budget
@@ -22,11 +23,13 @@ from dpaudit.deck import SIDES
 from dpaudit.events import Rule
 from dpaudit.evidence import REPLAY, Audit, Counterexample, Tally
 from dpaudit.mechanism import Mechanism, with_errors
+from dpaudit.outputs import Encoder
 from dpaudit.plain import is_whole
 from dpaudit.raising import OnError
-from dpaudit.returned import short
+from dpaudit.returned import Outputs, short
 from dpaudit.stats.binomial import epsilon_from_event
 from dpaudit.testers.trials import Outcome
+from dpaudit.watch import Watch
 
 
 class CannotReplay(ValueError):
@@ -53,7 +56,7 @@ def replay(
     The bounds of what comes back hold with probability at least `1 - alpha`; its
     `.breaks(claim)` says whether they still refute. `samples` bounds the draws of both sides
     together (80 000 if not given); as many are made as the counts seen before say are needed.
-    `on_error` is that of `dpaudit.audit`.
+    `on_error` is that of `dpaudit.audit`, and so is `DependentDraws`.
 
     >>> import numpy as np, dpaudit
     >>> def noisy_sum(data, size, rng, scale=1.0):
@@ -78,7 +81,15 @@ def replay(
     draws = min(needed(found, claim, alpha), most)
     budget = Budget(2 * draws, None)
     fresh = Rounds(mechanism=subject, pair=found.pair, draws=draws, budget=budget, seed=seed)
-    counted = count_calls(lambda side, outputs: rule.holds(outputs), fresh)
+    watch = Watch(subject.name, Encoder())
+
+    def holds(side: int, outputs: Outputs) -> npt.NDArray[np.bool_]:
+        watch.see_call(side, outputs)
+        return rule.holds(outputs)
+
+    counted = count_calls(holds, fresh)
+    watch.refuse_frozen()
+    watch.independence.count(found.event, *counted.calls)
     tallies = counted.tallies(alpha=alpha, anytime=False)
     assert tallies is not None
     return _certified(replace(found, alpha=float(alpha), seed=seed, outputs=()), *tallies)

@@ -46,13 +46,15 @@ from dpaudit.evidence import (
 )
 from dpaudit.evidence.verdicts import forecast_of
 from dpaudit.finders import Finder
-from dpaudit.health import FrozenSeedCheck, noting
+from dpaudit.health import noting
 from dpaudit.mechanism import Mechanism
+from dpaudit.outputs import Encoder
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs, joined
 from dpaudit.stats.rounding import round_up
 from dpaudit.testers.batch import CannotFire
 from dpaudit.testers.trials import Judge, Outcome, Trials, share_of_alpha
+from dpaudit.watch import Watch
 
 _TRIALS = 20  # of a search, unless the user says otherwise
 _FIRST, _GROWTH = 8, 8  # a trial's draws begin with so few and grow so fast
@@ -179,7 +181,7 @@ class TrialRun:
         self._budget = budget
         self._entropy = entropy
         self._progress = progress
-        self._health = FrozenSeedCheck(mechanism.name)
+        self.watch = Watch(mechanism.name, Encoder())
         self._pairs = TrialPairs(finder, mechanism, budget, entropy, self.notes)
         self._size = self._planned_size()
         self._latest: tuple[Pair, Outputs, Outputs] | None = None
@@ -298,7 +300,7 @@ class TrialRun:
                 with noting(self.notes):
                     seed, of = self._seed(0, trial, side, made), (trial, side)
                     pieces[side].append(self._drawn(data, size, seed, of=of))
-                    self._health.see(f"{trial} {side}", pieces[side][-1])
+                    self.watch.see_call((trial, side), pieces[side][-1])
             made += size
             if self._pairs.see(trial, pieces[0][-1], pieces[1][-1]):
                 break
@@ -408,7 +410,10 @@ def audit_by_trials(run: TrialRun, neighbours: Any, words: str) -> Audit:
     interrupted, counterexample, plain = False, None, None
     try:
         run.run()
+        with noting(run.notes):
+            run.watch.close()
         if run.ledger.refuted:
+            run.watch.refuse_frozen()
             counterexample = run.certify()
         if counterexample is not None:
             plain = run.simplest(counterexample, neighbours)

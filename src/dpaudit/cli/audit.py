@@ -132,6 +132,7 @@ def answer(ctx: click.Context, options: dict[str, Any], run: Callable[[], Audit]
 def one_line_errors() -> Iterator[None]:
     """Turn errors about what was asked, or about outputs, into refusals without a traceback."""
     from dpaudit.deck import InvalidSamples
+    from dpaudit.independence import DependentDraws
     from dpaudit.mechanism import InvalidMechanism
     from dpaudit.returned import InvalidOutput
     from dpaudit.testers.batch import CannotFire, UnsupportedClaim
@@ -139,6 +140,7 @@ def one_line_errors() -> Iterator[None]:
     try:
         yield
     except (
+        DependentDraws,
         InvalidMechanism,
         InvalidOutput,
         InvalidSamples,

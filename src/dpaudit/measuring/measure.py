@@ -157,8 +157,7 @@ def _count(guess: Guess, source: Source, draws: int) -> Counts:
                 counts += one
                 calls[side].append((sum(one.right), len(some)))
     source.watch.refuse_frozen()
-    for each in calls:
-        source.watch.independence.count("the guess is right", each)
+    source.watch.independence.count("the guess is right", *calls)
     return counts
 
 
