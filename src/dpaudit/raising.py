@@ -31,7 +31,7 @@ ON_ERROR: tuple[OnError, ...] = ("output", "raise")
 
 _NEVER_OUTPUTS = (MemoryError, InvalidOutput)  # of the machine, and of how the mechanism is called
 _ENOUGH = 8  # draws of either dataset: if all raise, the mechanism is not private but broken
-_FRUITLESS_PAIRS = 32  # without a single output, before a search gives up
+_FRUITLESS_PAIRS = 64  # without a single output, before a search gives up: all edge pairs and some
 _AGAIN = 20_000  # draws, at most, to find the release that raised
 
 

@@ -126,6 +126,20 @@ def test_what_cannot_be_pinned_is_said(project: Project) -> None:
     assert "@dpaudit.example(" not in text
 
 
+def test_a_test_that_does_not_know_dpaudit_by_name_is_told_to_import_it(project: Project) -> None:
+    text = source("floats", "replace_one")
+    text = text.replace("import dpaudit\n", "import dpaudit as d\n").replace("dpaudit.", "d.")
+    project.write(test_pin=text)
+    result = project.run()
+    result.assert_outcomes(failed=1)
+    pin = printed_pin(result)
+    assert pin.split("\n")[:2] == ["import dpaudit", ""]
+    project.write(test_pin_again=text.replace("def test_leak", f"{pin}\ndef test_leak"))
+    again = project.run("test_pin_again.py", "--dpaudit-report=second")
+    again.assert_outcomes(failed=1)
+    assert project.saved("second")["test_leak-1"].neighbours == "1 given pair"
+
+
 # --- written --------------------------------------------------------------------------------------
 
 

@@ -78,6 +78,32 @@ def test_a_leak_where_most_data_raise_is_found(tester: Any) -> None:
 
 
 @TOLD
+@pytest.mark.parametrize("tester", [None, dpaudit.HistogramTester()])
+@pytest.mark.parametrize("relation", [dpaudit.replace_one, dpaudit.add_or_remove_one])
+@pytest.mark.parametrize(
+    "domain",
+    [
+        dpaudit.floats(0, 1),
+        dpaudit.vectors(3, -1, 1),
+        dpaudit.records(a=dpaudit.floats(0, 1), b=dpaudit.categories(0, 1)),
+    ],
+    ids=str,
+)
+def test_a_mechanism_that_needs_many_records_is_searched(
+    tester: Any, relation: Any, domain: Any
+) -> None:
+    """All small datasets raise, which come first in every search."""
+
+    def crowd(data: Any, size: int, rng: np.random.Generator) -> Any:
+        if len(data) < 20:
+            raise ValueError("too few")
+        return rng.laplace(size=size)
+
+    found = audited(crowd, relation(domain, max_records=25), tester=tester)
+    assert any(ASIDE in warning for warning in found.warnings)
+
+
+@TOLD
 @pytest.mark.parametrize("tester", TESTERS)
 def test_an_honest_mechanism_that_needs_some_records_is_not_accused(tester: Any) -> None:
     found = audited(needs(3), tester=tester)
@@ -142,9 +168,9 @@ def test_where_all_pairs_raise_the_first_error_flies_soon(tester: Any, message: 
 
     with pytest.raises(ZeroDivisionError, match=r"on (any data|\[1\.\])") as caught:
         audited(broken, tester=tester, samples=300_000)
-    assert "raised at each draw on both sides of 32 of 32 pairs" in caught.value.__notes__[0]
+    assert "raised at each draw on both sides of 64 of 64 pairs" in caught.value.__notes__[0]
     assert caught.value.__notes__[1].startswith("while drawing outputs from broken on data=")
-    assert len(calls) < 32 * 70
+    assert len(calls) < 64 * 70
 
 
 @pytest.mark.parametrize("tester", TESTERS)
@@ -158,8 +184,8 @@ def test_where_all_given_pairs_raise_the_error_flies(tester: Any, count: int) ->
 
 @TOLD
 def test_where_nearly_all_pairs_raise_the_error_flies() -> None:
-    """One pair of fifty gives outputs: too little to say anything of the others."""
-    listed = dpaudit.pairs([([float(n)], [n + 0.5]) for n in range(50)])
+    """One pair of eighty gives outputs: too little to say anything of the others."""
+    listed = dpaudit.pairs([([float(n)], [n + 0.5]) for n in range(80)])
 
     def once(data: Any, size: int, rng: np.random.Generator) -> Any:
         if data[0] >= 1.0:
@@ -168,7 +194,7 @@ def test_where_nearly_all_pairs_raise_the_error_flies() -> None:
 
     with pytest.raises(ValueError, match="too large") as caught:
         audited(once, listed, samples=50_000)
-    assert "49 of 50 pairs" in caught.value.__notes__[0]
+    assert "79 of 80 pairs" in caught.value.__notes__[0]
 
 
 def test_one_given_pair_raises_as_ever_in_whatever_way_it_is_looked_at() -> None:

@@ -138,16 +138,21 @@ def _belonging(pinned: tuple[Pair, ...], neighbours: Any) -> tuple[Pair, ...]:
         "mechanism for all assertions about that."
     )
     what = "a pair pinned with @dpaudit.example"
-    return tuple(fitted(neighbours, pair, what=what, remedy=remedy) for pair in pinned)
+    made = [fitted(neighbours, pair, what=what, remedy=remedy) for pair in pinned]
+    return tuple({pair.key(): pair for pair in made}.values())  # of two forms perhaps one pair
 
 
 def _pin(found: Audit, neighbours: Any) -> Pin | None:
     """How the pair that was found is pinned to the test that asked."""
-    pair, frame, modules = pair_to_pin(found), inspect.currentframe(), set[str]()
+    pair, frame = pair_to_pin(found), inspect.currentframe()
+    callers: dict[str, dict[str, Any]] = {}  # what the modules that led here know, by their name
     while frame is not None:
-        modules.add(str(frame.f_globals.get("__name__")))
+        callers.setdefault(str(frame.f_globals.get("__name__")), frame.f_globals)
         frame = frame.f_back
-    return None if pair is None else pin_of(pair, neighbours, at_hand=modules)
+    outside = (names for name, names in callers.items() if name.partition(".")[0] != "dpaudit")
+    known = "dpaudit" in next(outside, {})
+    imports = () if known else ("import dpaudit",)
+    return None if pair is None else pin_of(pair, neighbours, at_hand=callers, imports=imports)
 
 
 def _concluded(found: Audit, kept: Kept | None, neighbours: Any) -> Audit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,12 @@ from dpaudit.neighbours import Pair, fitted, why_not
 from dpaudit.report.source import Bracket, Source, laid_out, source_of
 
 MOST_LINES = 40  # of a pin that is still printed
+MOST_RECORDS = 2_000  # of a dataset that is still written: more never fit
 _DECORATOR = "@dpaudit.example("
+_TOO_LONG = (
+    "its datasets are too long to print. Save the audit (audit.save) and pin what "
+    "dpaudit.load(file).counterexample.pair holds"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,18 +31,26 @@ class Pin:
 
 
 def pin_of(
-    pair: Pair, neighbours: Any = None, *, width: int = 68, at_hand: Collection[str] = ()
+    pair: Pair,
+    neighbours: Any = None,
+    *,
+    width: int = 68,
+    at_hand: Collection[str] = (),
+    imports: tuple[str, ...] = (),
 ) -> Pin:
     """How a pair is pinned where these are the neighbours.
 
     Arrays of numbers are written as lists where the relation makes arrays of them again. Names of
-    the modules `at_hand` are not imported: the test is in one of them.
+    the modules `at_hand` are not imported: the test is in one of them. `imports` are needed in any
+    case.
 
     >>> pin_of(Pair(np.array([1.0]), np.array([]))).decorator
     '@dpaudit.example([1.0], [])'
     >>> pin_of(Pair([object()], [])).reason
     'its datasets cannot be written as Python'
     """
+    if max(map(_length, (pair.data, pair.neighbour))) > MOST_RECORDS:
+        return Pin(reason=_TOO_LONG)
     reason = "its datasets cannot be written as Python"
     for form in (_with_lists(pair), Pair(pair.data, pair.neighbour)):
         sources = [source_of(side) for side in (form.data, form.neighbour)]
@@ -46,8 +59,13 @@ def pin_of(
         if neighbours is not None and (refused := why_not(neighbours, form)) is not None:
             reason = refused
         elif neighbours is None or fitted(neighbours, form, what="it") == pair:
-            return _pin([one for one in sources if one is not None], width, at_hand)
+            found = [one for one in sources if one is not None]
+            return _pin(found, width, at_hand, imports)
     return Pin(reason=reason)
+
+
+def _length(data: Any) -> int:
+    return len(data) if isinstance(data, Sized) else 0
 
 
 def _with_lists(pair: Pair) -> Pair:
@@ -60,15 +78,12 @@ def _listed(data: Any) -> Any:
     return data.tolist() if plain and data.dtype.itemsize <= 8 else data
 
 
-def _pin(sources: list[Source], width: int, at_hand: Collection[str]) -> Pin:
-    imports = {line: None for source in sources for line in source.imports}
+def _pin(sources: list[Source], width: int, at_hand: Collection[str], more: tuple[str, ...]) -> Pin:
+    imports = {*more, *(line for source in sources for line in source.imports)}
     call = Bracket(_DECORATOR, tuple(source.expression for source in sources), ")", ("", ""))
     lines = laid_out(call, width)
     if len(lines) > MOST_LINES:
-        return Pin(
-            reason="its datasets are too long to print. Save the audit (audit.save) and pin what "
-            "dpaudit.load(file).counterexample.pair holds"
-        )
+        return Pin(reason=_TOO_LONG)
     return Pin(
         imports=tuple(line for line in sorted(imports) if not _is_at_hand(line, at_hand)),
         decorator=call.flat(),
