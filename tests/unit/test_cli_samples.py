@@ -97,7 +97,7 @@ def test_an_audit_by_trials_runs() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--tester", "histogram", "--samples", "200"), "can never refute 1-DP with 4 and 4"),
+        (("--tester", "histogram", "--samples", "200"), "can never refute 1-DP with 3 and 3"),
         (("--tester", "histogram", "--samples", "20"), "20 samples are too few for 20 trials"),
     ],
 )

@@ -128,7 +128,7 @@ def test_the_summary_has_a_line_for_each_audit(project: Project) -> None:
     result.assert_outcomes(failed=1, passed=1)
     headings, answers, count, where, *_ = lines_between(result, f"{'=' * 35} dpaudit", "=")
     assert headings.split() == ["mechanism", "claim", "verdict", "certified", "draws", "seconds"]
-    assert re.fullmatch(r"RandomizedResponse  1-DP   not refuted  \S.+ +95 +\d+\.\d", answers)
+    assert re.fullmatch(r"RandomizedResponse  1-DP   not refuted  \S.+ +67 +\d+\.\d", answers)
     assert re.fullmatch(
         r"count               1-DP   refuted      epsilon >= 7\.36   120k +\d+\.\d", count
     )
@@ -197,8 +197,8 @@ def test_what_an_assertion_says_wins_over_the_profile(project: Project) -> None:
     options = ("--dpaudit-profile=nightly", "--dpaudit-report=audits")
     project.run(*options).assert_outcomes(passed=2)
     answers, other = project.saved()["test_answers-1"], project.saved()["test_other-1"]
-    assert (answers.alpha, answers.samples) == (EFFORTS["nightly"].alpha, 95)
-    assert (other.alpha, other.samples, other.rng_seed) == (0.001, 190, 11)
+    assert (answers.alpha, answers.samples) == (EFFORTS["nightly"].alpha, 67)
+    assert (other.alpha, other.samples, other.rng_seed) == (0.001, 136, 11)
 
 
 def test_a_run_inside_a_test_leaves_the_turns_of_that_test(project: Project) -> None:

@@ -131,13 +131,18 @@ class Budget:
         return self._pace.affordable(by * self.seconds - now)
 
 
+def one_in_twenty(samples: int) -> int:
+    """Draws kept for certifying where there are many of them."""
+    return min(samples // 20, _MOST_CERTIFYING)
+
+
 def _reserve(samples: int) -> int:
     """Draws kept for certifying: one in twenty, but 32 rounds of two calls if a third allows it.
 
     >>> [_reserve(samples) for samples in (3, 90, 300, 10_000, 300_000, 10_000_000)]
     [1, 30, 64, 500, 15000, 80000]
     """
-    return min(max(samples // 20, min(_FEWEST_CERTIFYING, samples // 3)), _MOST_CERTIFYING)
+    return max(one_in_twenty(samples), min(_FEWEST_CERTIFYING, samples // 3))
 
 
 def _nobody() -> None:

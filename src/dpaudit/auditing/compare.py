@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.auditing.arguments import check_arguments, check_floats, entropy_of
 from dpaudit.auditing.audit import result_of_bets, sharpens
-from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.budget import Budget, one_in_twenty
 from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.certify import (
     FOR_CHOOSING,
@@ -53,12 +53,11 @@ def compare_samples(
     probability at most `alpha`. The same `rng` gives the same audit.
 
     By default the outputs are shuffled and bet on, side after side as a fair coin says, until the
-    claim is refuted or one side is used up; one in twenty is kept back to certify an event, and of
-    few outputs up to a third. So of unequal sizes, the smaller is used up and as much of the
-    larger. A batch tester, such as `dpaudit.HistogramTester()`, gets all outputs at once, for both
-    directions; its event is chosen on one half of them and counted on the other. `floats="bits"`
-    also looks at how floats are rounded; a file of decimals must then hold all of their digits
-    (17).
+    claim is refuted or one side is used up; one in twenty is kept back to certify an event. So of
+    unequal sizes, the smaller is used up and as much of the larger. A batch tester, such as
+    `dpaudit.HistogramTester()`, gets all outputs at once, for both directions; its event is chosen
+    on one half of them and counted on the other. `floats="bits"` also looks at how floats are
+    rounded; a file of decimals must then hold all of their digits (17).
 
     >>> import numpy as np, dpaudit
     >>> noise = np.random.default_rng(0).laplace(size=(2, 2000))
@@ -101,6 +100,7 @@ class _Hand(Budget):
 
     def __init__(self, deck: Deck) -> None:
         super().__init__(2 * deck.fewest, None)
+        self.reserve = one_in_twenty(self.samples)  # there are no calls, so none to be many
         self._deck = deck
 
     def allows(self, wanted: int, *, of: Hashable = None) -> int:
