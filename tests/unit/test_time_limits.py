@@ -295,15 +295,27 @@ def test_an_interrupted_slow_audit_returns_what_it_has(clock: Clock, calls: int)
     assert (found.verdict is Verdict.REFUTED) == (found.evidence.p_value <= found.alpha)
 
 
-def test_without_a_limit_the_clock_has_no_say(clock: Clock) -> None:
-    costs = [at(3.0), at(1e6)]
-    mechanisms = [Slow(cost, leak=LEAK, wait=lambda seconds: None) for cost in costs]
+@pytest.mark.parametrize("tester", [None, Trials(dpaudit.HistogramTester(), count=3)])
+@pytest.mark.parametrize("leak", [MEAN, LEAK])
+def test_without_a_limit_the_clock_has_no_say(clock: Clock, leak: float, tester: Any) -> None:
+    """However wildly it jumps: not in the search, not in the certificate, not in shrinking."""
+
+    def jump(seconds: float) -> None:
+        clock.now = -3.0 * clock.now + seconds
+
+    mechanisms = [
+        Slow(cost, leak=leak, wait=wait)
+        for cost, wait in ((at(1e6), lambda seconds: None), (at(3.0), jump))
+    ]
     first, second = (
-        dpaudit.audit(mechanism, PureDP(1.0), NEIGHBOURS, samples=2_000, rng=7)
+        dpaudit.audit(mechanism, PureDP(1.0), NEIGHBOURS, samples=30_000, rng=7, tester=tester)
         for mechanism in mechanisms
     )
     assert [size for size, _ in mechanisms[0].calls] == [size for size, _ in mechanisms[1].calls]
-    assert first.evidence == second.evidence
+    assert {**first.to_json(), "seconds": 0} == {**second.to_json(), "seconds": 0}
+    if leak:
+        assert first.counterexample is not None
+        assert not first.counterexample.data.anytime
 
 
 @pytest.mark.parametrize(("speed", "leak"), [(4.0, MEAN), (100.0, LEAK), (1e5, MEAN)])

@@ -46,6 +46,21 @@ def logits(expert: Any, sample: Sample, seen: Table) -> Floats:
     return np.asarray(expert.logits(View(prepare(sample), seen)))
 
 
+@pytest.mark.parametrize("cells", [1.0, 3_000.0, 10_000.0, 1e9, math.inf])
+def test_a_thinned_sample_is_an_even_part_of_it(cells: float) -> None:
+    rng = np.random.default_rng(8)
+    labels = rng.random(3_000) < 0.5
+    whole = past(numbers(rng.normal(size=(3_000, 5))), labels)
+    part = whole.thinned(cells)
+    step = math.ceil(3_000 / len(part.rows))
+    assert (part is whole) == (cells >= 15_000)
+    assert len(part.rows) * 5 <= max(cells, 5 * 300)
+    assert len(part.rows) >= 256
+    assert np.array_equal(part.rows.numbers, whole.rows.numbers[::step])
+    assert np.array_equal(part.ones, labels[::step])
+    assert np.array_equal(part.zeros, ~labels[::step])
+
+
 def coin(size: int, rng: np.random.Generator) -> Labels:
     return np.asarray(rng.integers(0, 2, size=size, dtype=np.bool_))
 

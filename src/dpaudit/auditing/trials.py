@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Sized
+from collections.abc import Callable, Sized
 from dataclasses import replace
 from typing import Any
 
@@ -283,10 +283,7 @@ class TrialRun:
             size *= 2
 
     def _draw(self, trial: int, pair: Pair, draws: int) -> tuple[Outputs, Outputs]:
-        """So many outputs of either side, in growing pieces; fewer if the time runs out.
-
-        Which side comes first is tossed for every piece.
-        """
+        """So many outputs of either side, in growing pieces, their order tossed; or what fits."""
         pieces: tuple[list[Outputs], list[Outputs]] = ([], [])
         tosses, made = np.random.default_rng(self._seed(0, trial, 2)), 0
         while made < draws:
@@ -309,9 +306,7 @@ class TrialRun:
     def _timely(self, wanted: int, trial: int, side: int) -> int:
         return self._budget.timely(wanted, ROUND_SHARE, of=(trial, side), by=_TIME)
 
-    def _drawn(
-        self, data: Any, size: int, seed: np.random.SeedSequence, *, of: Hashable
-    ) -> Outputs:
+    def _drawn(self, data: Any, size: int, seed: np.random.SeedSequence, *, of: Any) -> Outputs:
         with self._budget.spending(size, of=of):
             return draw_side(self._mechanism, data, size, seed)
 
