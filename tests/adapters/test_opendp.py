@@ -143,3 +143,84 @@ def test_the_command_line_takes_a_measurement(
     assert "claimed 1-DP" in honest.output
     small = run("audit", target, "--claim", "eps=0.01", "--samples", "4000", "--seed", "1")
     assert small.exit_code == 1, small.output
+
+
+def sampled_mean() -> Any:
+    """A mean of 10 records, with the claim it makes about 100 people they are a sample of."""
+    space = dp.vector_domain(dp.atom_domain(bounds=(0.0, 10.0), nan=False), size=10)
+    mean = (space, dp.symmetric_distance()) >> dp.t.then_mean() >> dp.m.then_laplace(1.0)
+    return dp.c.make_population_amplification(mean, population_size=100)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda inner: inner,
+        lambda inner: inner >> (lambda output: 2 * output),
+        lambda inner: dp.c.make_pureDP_to_zCDP(inner),
+        lambda inner: dp.c.make_approximate(inner),
+        lambda inner: dp.c.make_composition([inner, inner]),
+        lambda inner: dp.c.make_composition([dp.c.make_composition([inner]), inner]),
+    ],
+)
+def test_a_claim_about_a_population_is_refused(around: Any) -> None:
+    """Wherever it stands: the claim of the whole follows from the claim of its parts."""
+    for make in (dpaudit.from_opendp, dpaudit.audit):
+        with pytest.raises(ValueError, match="but about a population of 100, of which the data"):
+            make(around(sampled_mean()))
+
+
+def test_the_measurement_inside_a_population_is_audited() -> None:
+    inside = sampled_mean().__opendp_dict__["__kwargs__"]["measurement"]
+    subject = dpaudit.from_opendp(inside, d_in=2)
+    assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
+
+
+def interactive() -> dict[str, Any]:
+    """All that gives a queryable, by the function that makes it."""
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    adaptive = dp.c.make_adaptive_composition(
+        *space, dp.max_divergence(), d_in=1, d_mids=[1.0, 1.0]
+    )
+    odometer = dp.c.make_fully_adaptive_composition(*space, dp.max_divergence())
+    return {
+        "make_adaptive_composition": adaptive,
+        "make_adaptive_composition, behind a transformation": space
+        >> dp.t.then_clamp((0, 9))
+        >> dp.c.make_adaptive_composition(
+            dp.vector_domain(dp.atom_domain(bounds=(0, 9))),
+            dp.symmetric_distance(),
+            dp.max_divergence(),
+            d_in=1,
+            d_mids=[1.0],
+        ),
+        "make_fully_adaptive_composition": odometer,
+        "make_privacy_filter": dp.c.make_privacy_filter(odometer, d_in=1, d_out=1.0),
+    }
+
+
+def test_what_gives_a_queryable_is_refused() -> None:
+    for name, measurement in interactive().items():
+        for make in (dpaudit.from_opendp, dpaudit.audit):
+            with pytest.raises(ValueError, match=f"{name.partition(',')[0]} gives a queryable"):
+                make(measurement)
+
+
+@pytest.mark.parametrize("wrap", [lambda queryable: queryable, lambda queryable: [1, queryable]])
+def test_a_queryable_that_only_shows_as_an_output_is_refused(wrap: Any) -> None:
+    measurement = interactive()["make_adaptive_composition"] >> wrap
+    records = dpaudit.integers(0, 3)
+    subject = dpaudit.from_opendp(measurement, records=records)
+    for on_error in ("output", "raise"):
+        with pytest.raises(dpaudit.InvalidOutput, match="gives a queryable"):
+            dpaudit.audit(subject, samples=1_000, rng=1, on_error=on_error)
+
+
+def test_answers_of_a_queryable_are_audited() -> None:
+    """A queryable that is asked inside the measurement gives outputs like any other."""
+    count = dp.t.make_count(dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance())
+    noisy = count >> dp.m.then_laplace(1.0)
+    asked = interactive()["make_adaptive_composition"] >> (lambda queryable: queryable(noisy))
+    subject = dpaudit.from_opendp(asked, records=dpaudit.integers(0, 3))
+    assert subject.claim == dpaudit.PureDP(2.0)
+    assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted

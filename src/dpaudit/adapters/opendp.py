@@ -6,8 +6,10 @@ measurement are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -19,12 +21,23 @@ from dpaudit.claims import ZCDP, ApproxDP, Claim, Profile, PureDP
 from dpaudit.domains import Domain, categories, floats, integers
 from dpaudit.mechanism import InvalidMechanism, Mechanism, one_at_a_time
 from dpaudit.neighbours import Relation, add_or_remove_one, group, query_answers, replace_one
-from dpaudit.returned import short
+from dpaudit.returned import InvalidOutput, short
 from dpaudit.stats import profiles
 
 ANSWERS = 3  # query answers in a vector whose length the domain leaves open
 ORDERS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)  # of a Rényi curve
 
+OLDEST = (0, 14)  # the oldest OpenDP whose objects say what the adapter reads
+
+# These give something to ask questions of, so one call is not one output.
+_INTERACTIVE = (
+    "make_adaptive_composition",
+    "make_sequential_composition",
+    "make_fully_adaptive_composition",
+    "make_privacy_filter",
+    "make_alp_queryable",
+)
+_QUERYABLES = ("opendp.mod.Queryable", "opendp.mod.OdometerQueryable")
 _NORMS = {"AbsoluteDistance": np.inf, "L1Distance": 1, "L2Distance": 2, "LInfDistance": np.inf}
 _ADDING = ("SymmetricDistance", "InsertDeleteDistance")
 _REPLACING = ("ChangeOneDistance", "HammingDistance")
@@ -51,10 +64,15 @@ def from_opendp(
     >>> noisy_sum = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=20.0)
     >>> print(dpaudit.from_opendp(noisy_sum))
     OpenDP measurement: 0.5...-DP; add or remove one of at most 10 records of floats(0, 10)
+
+    A measurement whose claim is not about the data it is given (`make_population_amplification`)
+    is refused, and so is one that gives a queryable.
     """
+    _refuse_an_old_opendp()
     if not hasattr(measurement, "output_measure") and callable(getattr(measurement, "resolve", 0)):
         d_in = getattr(measurement, "_d_in", None) if d_in is None else d_in
         measurement = measurement.resolve()
+    _refuse_what_is_interactive(measurement)
     missing = [name for name in _PARTS if not hasattr(measurement, name)]
     if missing:
         raise InvalidMechanism(
@@ -62,6 +80,7 @@ def from_opendp(
             f"{missing[0]}. A transformation becomes one with noise: transformation >> "
             "dp.m.then_laplace(scale=1.0)."
         )
+    _refuse_a_population(measurement)
     distance = _distance(measurement, 1 if d_in is None else d_in)
     domain = measurement.input_domain
     neighbours = neighbours_of(
@@ -76,6 +95,72 @@ def from_opendp(
 
 
 _PARTS = ("output_measure", "input_metric", "input_domain", "map")
+
+
+def _refuse_an_old_opendp() -> None:
+    try:
+        installed = version("opendp")
+    except PackageNotFoundError:
+        return
+    found = re.match(r"(\d+)\.(\d+)", installed)
+    if found is not None and (int(found[1]), int(found[2])) < OLDEST:
+        raise InvalidMechanism(
+            f"from_opendp needs OpenDP {OLDEST[0]}.{OLDEST[1]} or newer, but {installed} is "
+            "installed. Update it: pip install --upgrade opendp. Or pass the claim and the "
+            "neighbours, for the measurement as a function: "
+            "dpaudit.audit(dpaudit.one_at_a_time(measurement), claim, neighbours)."
+        )
+
+
+def _refuse_what_is_interactive(measurement: Any) -> None:
+    """Refuse what gives a queryable: its claim is about all answers to all questions together."""
+    made = _made_by(measurement)
+    name = made.get("__function__")
+    if name == "make_chain_mt":  # a transformation in front of a measurement
+        return _refuse_what_is_interactive(made["__kwargs__"].get("measurement1"))
+    if name in _INTERACTIVE or _full_name(measurement) == "opendp.mod.Odometer":
+        raise InvalidMechanism(
+            f"{name or 'this odometer'} gives a queryable, which is no output: its claim is about "
+            "all answers to all questions that are asked of it. Audit the measurements that you "
+            "ask, each for its own claim, or a function that asks the questions and returns all "
+            "answers: dpaudit.audit(dpaudit.one_at_a_time(function), claim, neighbours)."
+        )
+    return None
+
+
+def _refuse_a_population(measurement: Any) -> None:
+    """Refuse a claim about a population: the two datasets of a pair are not samples of one."""
+    for made in _made_of(measurement):
+        if made.get("__function__") == "make_population_amplification":
+            people = made["__kwargs__"].get("population_size")
+            raise InvalidMechanism(
+                "make_population_amplification makes no claim about the data that the measurement "
+                f"is given, but about a population of {people}, of which the data are a secret "
+                "random sample. An audit would compare two samples, and accuse it wrongly. Audit "
+                "the measurement inside it, or a function that draws the sample itself: "
+                "dpaudit.audit(dpaudit.one_at_a_time(function), claim, neighbours)."
+            )
+
+
+def _made_of(part: Any) -> Iterator[dict[str, Any]]:
+    """How a measurement was made, and how each of its parts was: OpenDP keeps the calls."""
+    if isinstance(part, list | tuple):
+        for each in part:
+            yield from _made_of(each)
+    made = _made_by(part)
+    if made:
+        yield made
+        yield from _made_of(list(made["__kwargs__"].values()))
+
+
+def _made_by(part: Any) -> dict[str, Any]:
+    """The call that made an object of OpenDP; empty where it was not kept."""
+    made = getattr(part, "__opendp_dict__", None)
+    return made if isinstance(made, dict) and "__kwargs__" in made else {}
+
+
+def _full_name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def claim_of(measure: str, bound: Any) -> Claim:
@@ -220,4 +305,17 @@ def _renyi_profile(curve: Callable[[float], float]) -> Callable[[float], float]:
 def _release(measurement: Any, vector: bool, data: Any) -> Any:
     """One output. Data are a list, or for a single value a list of one."""
     plain = data.tolist() if isinstance(data, np.ndarray) else list(data)
-    return measurement(plain if vector else plain[0])
+    output = measurement(plain if vector else plain[0])
+    if _holds_a_queryable(output):
+        raise InvalidOutput(
+            f"the measurement gives a queryable ({short(output)}), which is no output: its claim "
+            "is about all answers to all questions. Ask the questions behind it: "
+            "measurement >> (lambda queryable: queryable(question))."
+        )
+    return output
+
+
+def _holds_a_queryable(output: Any) -> bool:
+    if isinstance(output, list | tuple):
+        return any(_holds_a_queryable(entry) for entry in output)
+    return _full_name(output) in _QUERYABLES

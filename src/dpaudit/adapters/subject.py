@@ -15,6 +15,7 @@ from dpaudit.naming import name_of
 # for all classes of that package.
 _MAKERS = {
     "opendp.mod.Measurement": ("dpaudit.adapters.opendp", "from_opendp"),
+    "opendp.mod.Odometer": ("dpaudit.adapters.opendp", "from_opendp"),
     "opendp.context.Query": ("dpaudit.adapters.opendp", "from_opendp"),
     "diffprivlib.mechanisms.base.DPMachine": ("dpaudit.adapters.diffprivlib", "from_diffprivlib"),
     "pure_ldp.core._freq_oracle_client.FreqOracleClient": (
