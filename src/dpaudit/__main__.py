@@ -1,6 +1,6 @@
 """`python -m dpaudit` is `dpaudit`."""
 
-from dpaudit.cli import main
+from dpaudit.cli import program
 
 if __name__ == "__main__":
-    main(prog_name="dpaudit")
+    program()

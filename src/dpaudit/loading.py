@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from dpaudit.adapters import Subject, brought_by
+from dpaudit.exits import exits_as_errors
 from dpaudit.mechanism import InvalidMechanism, Mechanism, as_mechanism, one_at_a_time
 from dpaudit.naming import ONE_AT_A_TIME
 from dpaudit.returned import short
@@ -38,7 +39,8 @@ def load_target(text: str) -> Mechanism | Subject:
     Mechanism
     """
     found = load_callable(text)
-    brought = brought_by(found)
+    with exits_as_errors(text):
+        brought = brought_by(found)
     if brought is None:
         return replace(as_mechanism(found), target=text)
     return replace(brought, mechanism=replace(as_mechanism(brought.mechanism), target=text))
@@ -55,9 +57,26 @@ def load_callable(text: str) -> Any:
         inner = text.removeprefix(opening).removesuffix(closing)
         return one_at_a_time(load_callable(inner))
     found = load_object(text)
-    if not callable(found) and not isinstance(found, Mechanism) and brought_by(found) is None:
-        raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
-    return found() if inspect.isclass(found) else found
+    with exits_as_errors(text):
+        if inspect.isclass(found):
+            return _instance(found, text)
+        known = callable(found) or isinstance(found, Mechanism) or brought_by(found) is not None
+        if not known:
+            raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
+    return found
+
+
+def _instance(kind: type, text: str) -> Any:
+    """An object of a class, which must need no arguments."""
+    try:
+        return kind()
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise  # of the code inside, not of the call
+        raise InvalidMechanism(
+            f"{text} is a class that cannot be called without arguments ({error}). Make an object "
+            f"of it in its module, such as mechanism = {kind.__name__}(...), and name that."
+        ) from error
 
 
 def load_object(text: str) -> Any:
@@ -73,7 +92,12 @@ def load_object(text: str) -> Any:
         raise InvalidMechanism(
             f"a mechanism is named module:function or file.py:function, got {text!r}."
         )
-    found: Any = _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
+    with exits_as_errors(place):
+        found: Any = _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
+        return _attribute(found, attribute, place)
+
+
+def _attribute(found: Any, attribute: str, place: str) -> Any:
     for part in attribute.split("."):
         if not hasattr(found, part):
             owner = getattr(found, "__name__", place)

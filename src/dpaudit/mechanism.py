@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.exits import exits_as_errors
 from dpaudit.naming import ONE_AT_A_TIME, name_of, target_of
 from dpaudit.raising import ErrorsAsOutputs, OnError, check_on_error
 from dpaudit.readable import readable_copy
@@ -66,14 +67,15 @@ class Mechanism:
         if size < 1:
             raise ValueError(f"size must be at least 1, got {size!r}.")
         try:
-            if self.errors is None:
-                return self._called(data, size, rng)
-            return self.errors.draw(
-                data,
-                size,
-                whole=lambda: self._called(data, size, rng),
-                single=lambda: self._release(data, rng),
-            )
+            with exits_as_errors(self.name):
+                if self.errors is None:
+                    return self._called(data, size, rng)
+                return self.errors.draw(
+                    data,
+                    size,
+                    whole=lambda: self._called(data, size, rng),
+                    single=lambda: self._release(data, rng),
+                )
         except Exception as error:
             error.add_note(f"while drawing {size} outputs from {self.name} on data={short(data)}")
             raise

@@ -1,5 +1,6 @@
 """The audit from the outside: what goes in, what comes back, what happens when things go wrong."""
 
+import signal
 import json
 import math
 import time
@@ -197,7 +198,7 @@ def test_an_interrupted_audit_returns_what_it_has(calls: int) -> None:
 
     def stopped(data: Any, size: int, rng: np.random.Generator) -> Floats:
         if len(sizes) == calls:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         sizes.append(size)
         return np.asarray(laplace()(data, size, rng))
 
@@ -215,7 +216,7 @@ def test_an_interruption_while_certifying_keeps_the_refutation() -> None:
         nonlocal calls
         calls += size > 300
         if calls > 2:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         return np.asarray(laplace(0.2)(data, size, rng))
 
     audit = dpaudit.audit(stopped, PureDP(1.0), ONE_PAIR, rng=1, samples=40_000)

@@ -3,6 +3,7 @@
 The audit itself is replaced by one that remembers its arguments and gives a prepared answer.
 """
 
+import signal
 import dataclasses
 import json
 import shlex
@@ -396,7 +397,8 @@ def test_a_mistake_of_ours_shows_everything_and_is_no_refutation(fake: FakeAudit
 
 def test_an_interrupt_outside_the_audit_is_no_refutation(fake: FakeAudit) -> None:
     def answer() -> Audit:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
+        return ANSWER
 
     fake.answer = answer
     result = run(*GOOD)

@@ -22,6 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "claims",
             "domains",
             "events",
+            "exits",
             "frames",
             "naming",
             "outputs",

@@ -1,5 +1,6 @@
 """What an assertion keeps, tries again and forgets, without pytest; and its share of alpha."""
 
+import signal
 import dataclasses
 import re
 from collections.abc import Iterator
@@ -240,7 +241,7 @@ def test_ctrl_c_in_an_assertion_ends_the_test(tmp_path: Path) -> None:
     def mechanism(data: Any, size: int, rng: np.random.Generator) -> Any:
         calls.append(size)
         if len(calls) > 5:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         return rng.laplace(size=size)
 
     with pytest.raises(KeyboardInterrupt):

@@ -96,6 +96,8 @@ def test_a_folder_that_cannot_be_written_costs_a_warning_and_no_more(
 
 def test_ctrl_c_ends_the_run_and_loses_nothing_that_was_kept(project: Project) -> None:
     interrupted = """
+        import signal
+
         import dpaudit
 
         calls = []
@@ -103,7 +105,7 @@ def test_ctrl_c_ends_the_run_and_loses_nothing_that_was_kept(project: Project) -
         def slow(data, size, rng):
             calls.append(size)
             if len(calls) > 5:
-                raise KeyboardInterrupt
+                signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
             return rng.laplace(size=size)
 
         def test_slow():

@@ -1,5 +1,6 @@
 """Algorithm 1: what a batch tester is given, what it may spend, and what becomes of its answers."""
 
+import signal
 import importlib
 import json
 import math
@@ -575,7 +576,7 @@ def test_an_interrupted_audit_returns_what_it_has(calls: int) -> None:
 
     def stopped(data: Any, size: int) -> Floats:
         if len(sizes) == calls:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         sizes.append(size)
         return side(data, size)
 
@@ -607,7 +608,7 @@ def test_an_interruption_while_certifying_keeps_the_refutation() -> None:
         nonlocal drawn
         drawn += 1
         if drawn > 4:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         return leak(data, size, rng)
 
     found = audit(Scripted(in_call(2)), mechanism=stopped)

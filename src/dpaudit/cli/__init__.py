@@ -18,6 +18,7 @@ from dpaudit.cli.mechanisms import mechanisms_command
 from dpaudit.cli.replay import replay_command
 from dpaudit.cli.report import report_command
 from dpaudit.cli.samples import samples_command
+from dpaudit.cli.user_code import end_of_answers, nobody_reads
 from dpaudit.cli.write import write_command
 
 
@@ -32,6 +33,9 @@ class Commands(click.Group):
         except (KeyboardInterrupt, click.Abort):
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
+        except BrokenPipeError:  # whoever read our output went away
+            nobody_reads()
+            ctx.exit(ERROR)
         except Exception as error:
             show_failure(error)
             ctx.exit(ERROR)
@@ -45,6 +49,14 @@ def main() -> None:
     An audit gives a certified counterexample, or the largest privacy loss it could certify. Begin
     with `dpaudit demo`.
     """
+
+
+def program() -> None:
+    """Run the command line as a process of its own, which says nothing after its answer."""
+    try:
+        main(prog_name="dpaudit")
+    finally:
+        end_of_answers()
 
 
 for command in (

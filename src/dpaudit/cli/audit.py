@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
 from dpaudit.cli.completion import complete_files
 from dpaudit.cli.failures import Refusal, with_notes
+from dpaudit.cli.files import refuse_output
 from dpaudit.cli.options import (
     answer_options,
     claim_option,
@@ -23,7 +24,7 @@ from dpaudit.cli.options import (
     seed_option,
     tester_options,
 )
-from dpaudit.cli.screen import following, show_audit
+from dpaudit.cli.screen import following, print_answer, show_audit
 from dpaudit.cli.target import (
     FINDERS,
     RELATIONS,
@@ -33,6 +34,7 @@ from dpaudit.cli.target import (
     read_subject,
     read_target,
 )
+from dpaudit.cli.user_code import user_code
 
 if TYPE_CHECKING:
     from dpaudit.evidence import Audit
@@ -119,12 +121,19 @@ def audit_command(ctx: click.Context, /, **options: Any) -> None:
 def answer(ctx: click.Context, options: dict[str, Any], run: Callable[[], Audit]) -> NoReturn:
     """Show and save the audit that `run` gives, as the options say, and end with its verdict."""
     output: Path | None = options["output"]
-    if output is not None and not output.absolute().parent.is_dir():
-        raise Refusal(f"--output: there is no folder {str(output.absolute().parent)!r}.")
-    audit = run()
-    _show(audit, as_json=options["as_json"], quiet=options["quiet"])
     if output is not None:
-        _save(audit, output)
+        refuse_output(output)
+    culprit = options.get("target") or "a file of outputs"
+    with user_code(culprit) as answering:
+        audit = run()
+        if audit.interrupted and not answering.ctrl_c.pressed:
+            raise Refusal(
+                f"{culprit} raised KeyboardInterrupt, and nobody pressed Ctrl-C. It stopped before "
+                "a verdict: let the search and the mechanism run, or raise an ordinary error."
+            )
+        _show(audit, answering.stdout, as_json=options["as_json"], quiet=options["quiet"])
+        if output is not None:
+            _save(audit, output)
     ctx.exit(EXIT_CODES[audit.verdict.value])
 
 
@@ -132,6 +141,7 @@ def answer(ctx: click.Context, options: dict[str, Any], run: Callable[[], Audit]
 def one_line_errors() -> Iterator[None]:
     """Turn errors about what was asked, or about outputs, into refusals without a traceback."""
     from dpaudit.deck import InvalidSamples
+    from dpaudit.exits import UnexpectedExit
     from dpaudit.independence import DependentDraws
     from dpaudit.mechanism import InvalidMechanism
     from dpaudit.returned import InvalidOutput
@@ -144,6 +154,7 @@ def one_line_errors() -> Iterator[None]:
         InvalidMechanism,
         InvalidOutput,
         InvalidSamples,
+        UnexpectedExit,
         CannotFire,
         UnsupportedClaim,
     ) as error:
@@ -211,13 +222,13 @@ def show_later(messages: list[str], audit: Audit) -> None:
             click.echo(f"warning: {message}", err=True)
 
 
-def _show(audit: Audit, *, as_json: bool, quiet: bool) -> None:
+def _show(audit: Audit, stdout: TextIO, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         from dpaudit.evidence.saving import audit_text
 
-        click.echo(audit_text(audit), nl=False)
+        print_answer(audit_text(audit), stdout)
     else:
-        show_audit(audit, short=quiet)
+        show_audit(audit, stdout, short=quiet)
 
 
 def _save(audit: Audit, path: Path) -> None:

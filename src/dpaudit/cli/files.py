@@ -27,6 +27,26 @@ def read_audit(path: Path) -> Audit:
         raise Refusal(f"{path} cannot be read: {error.strerror}.") from error
 
 
+def refuse_output(path: Path) -> None:
+    """Refuse to write where something is that is not a plain file, or where there is no folder."""
+    refuse_special_output(path)
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise Refusal(f"--output: there is no folder {str(folder)!r}.")
+
+
+def refuse_special_output(path: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe or a folder."""
+    from dpaudit.evidence.saving import refuse_special_file
+
+    try:
+        refuse_special_file(path)
+    except FileExistsError as error:
+        raise Refusal(f"--output: {error}") from error
+    except (OSError, ValueError) as error:  # a name that no file can have
+        raise Refusal(f"--output: {str(path)!r} cannot be written: {error}.") from error
+
+
 def read_audits(path: Path) -> dict[Path, Audit]:
     """The audits of a folder's .json files, in the order of their names; of a file, its own."""
     files = _files(path) if path.is_dir() else [path]

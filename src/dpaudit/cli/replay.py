@@ -20,8 +20,9 @@ from dpaudit.cli.options import (
     quiet_option,
     seed_option,
 )
-from dpaudit.cli.screen import show_replayed
+from dpaudit.cli.screen import print_answer, show_replayed
 from dpaudit.cli.target import read_claim, read_mechanism
+from dpaudit.cli.user_code import user_code
 
 if TYPE_CHECKING:
     from dpaudit.evidence import Audit, Counterexample, Replayed
@@ -64,13 +65,14 @@ def replay_command(ctx: click.Context, /, **options: Any) -> None:
         --relation replace-one --output audit.json
       dpaudit replay audit.json my_file.py:my_mended_sum
     """
-    found = _run(options)
-    if options["as_json"]:
-        from dpaudit.evidence.saving import lines_of_json
+    with user_code(options["target"] or f"the code of {options['file']}") as answering:
+        found = _run(options)
+        if options["as_json"]:
+            from dpaudit.evidence.saving import lines_of_json
 
-        click.echo(lines_of_json(found.to_json()), nl=False)
-    else:
-        show_replayed(found, short=options["quiet"])
+            print_answer(lines_of_json(found.to_json()), answering.stdout)
+        else:
+            show_replayed(found, answering.stdout, short=options["quiet"])
     ctx.exit(EXIT_CODES[found.verdict.value])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dpaudit.cli.failures import Refusal
-from dpaudit.cli.files import read_audit, readable_audits
+from dpaudit.cli.files import read_audit, readable_audits, refuse_output
 
 EXTRA = "pip install 'dpaudit[report]'"
 
@@ -44,8 +44,7 @@ def _page(file: Path, output: Path | None) -> Path:
         page = page / file.with_suffix(".html").name
     if page.resolve() == file.resolve():
         raise Refusal(f"--output: {page} is the audit itself. Name a page, such as audit.html.")
-    if not page.absolute().parent.is_dir():
-        raise Refusal(f"--output: there is no folder {str(page.absolute().parent)!r}.")
+    refuse_output(page)
     try:
         from dpaudit.report.html import write_report
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
+
+from dpaudit.cli.failures import Refusal
 
 if TYPE_CHECKING:
     from dpaudit.evidence import Audit, Progress, Replayed, Verdict
@@ -51,25 +53,41 @@ def _plain_lines(symbol: str | None) -> Callable[[Progress], None]:
     return show
 
 
-def show_audit(audit: Audit, *, short: bool = False) -> None:
+def show_audit(audit: Audit, stdout: TextIO | None = None, *, short: bool = False) -> None:
     """Print the audit (its headline only, if `short`), the verdict in colour where there is any."""
     from dpaudit.report.text import headline, render
 
-    _print(headline(audit) if short else render(audit), audit.verdict)
+    _print(headline(audit) if short else render(audit), audit.verdict, stdout)
 
 
-def show_replayed(found: Replayed, *, short: bool = False) -> None:
+def show_replayed(found: Replayed, stdout: TextIO, *, short: bool = False) -> None:
     """Print the replay (its headline only, if `short`) as an audit is printed."""
     from dpaudit.report.text import replayed, replayed_headline
 
-    _print(replayed_headline(found) if short else replayed(found), found.verdict)
+    _print(replayed_headline(found) if short else replayed(found), found.verdict, stdout)
 
 
-def _print(words: str, verdict: Verdict) -> None:
+def print_answer(text: str, stdout: TextIO) -> None:
+    """Print text as it is."""
+    with _a_reader():
+        click.echo(text, nl=False, file=stdout)
+
+
+def _print(words: str, verdict: Verdict, stdout: TextIO | None) -> None:
     """Print a page, what stands before its first colon in the colour of the verdict."""
     from rich.console import Console
     from rich.text import Text
 
     text = Text(words)
     text.stylize(STYLES[verdict.value], 0, words.index(":"))
-    Console().print(text, soft_wrap=True, highlight=False)
+    with _a_reader():
+        Console(file=stdout).print(text, soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def _a_reader() -> Iterator[None]:
+    """Say so where an answer cannot be printed: a full disk, a pipe that nobody reads."""
+    try:
+        yield
+    except OSError as error:
+        raise Refusal(f"the answer could not be printed: {error.strerror or error}.") from error

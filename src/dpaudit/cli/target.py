@@ -73,11 +73,14 @@ def read_target(text: str, *, one_at_a_time: bool) -> Mechanism | Subject:
 
 
 def _loaded(load: Callable[[str], Found], text: str, one_at_a_time: bool) -> Found:
+    from dpaudit.exits import UnexpectedExit
     from dpaudit.mechanism import InvalidMechanism
     from dpaudit.naming import ONE_AT_A_TIME
 
     try:
         return load(ONE_AT_A_TIME.format(text) if one_at_a_time else text)
+    except UnexpectedExit as error:
+        raise Refusal(str(error)) from error
     except InvalidMechanism as error:
         hint = " (Here: --one-at-a-time.)" if "one_at_a_time" in str(error) else ""
         raise Refusal(f"{error}{hint}") from error

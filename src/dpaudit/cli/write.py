@@ -8,6 +8,9 @@ import click
 
 from dpaudit.cli.completion import complete_files
 from dpaudit.cli.failures import Refusal
+from dpaudit.cli.files import refuse_special_output
+from dpaudit.cli.screen import print_answer
+from dpaudit.cli.user_code import user_code
 
 
 @click.command("write", short_help="Write a pytest file that audits a mechanism.")
@@ -32,18 +35,15 @@ def write_command(target: str, output: Path | None, force: bool) -> None:
       dpaudit write my_file.py:my_sum -o test_my_sum.py
       pytest test_my_sum.py
     """
-    from dpaudit.mechanism import InvalidMechanism
-    from dpaudit.writing import pytest_file, read_signature
-
-    if output is not None and output.exists() and not force:
-        raise Refusal(f"--output: {output} is there already. Add --force to write over it.")
-    try:
-        text = pytest_file(read_signature(target))
-    except InvalidMechanism as error:
-        raise Refusal(str(error)) from error
-    if output is None:
-        click.echo(text, nl=False)
-        return
+    if output is not None:
+        refuse_special_output(output)
+        if output.exists() and not force:
+            raise Refusal(f"--output: {output} is there already. Add --force to write over it.")
+    with user_code(target) as answering:
+        text = _text(target)
+        if output is None:
+            print_answer(text, answering.stdout)
+            return
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -51,3 +51,14 @@ def write_command(target: str, output: Path | None, force: bool) -> None:
     left = text.count('"TODO: ')
     todo = f" ({left} to be filled in: look for TODO)" if left else ""
     click.echo(f"Wrote {output}{todo}. Read its guesses, then run: pytest {output}", err=True)
+
+
+def _text(target: str) -> str:
+    from dpaudit.exits import UnexpectedExit
+    from dpaudit.mechanism import InvalidMechanism
+    from dpaudit.writing import pytest_file, read_signature
+
+    try:
+        return pytest_file(read_signature(target))
+    except (InvalidMechanism, UnexpectedExit) as error:
+        raise Refusal(str(error)) from error

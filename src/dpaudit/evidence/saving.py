@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -128,8 +129,30 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
     write_whole(path, audit_text(audit))
 
 
+def refuse_special_file(path: str | os.PathLike[str]) -> None:
+    """Raise if there is something at this place that is not a plain file, such as a device."""
+    if not os.path.lexists(path):
+        return
+    mode = os.stat(path).st_mode if os.path.exists(path) else None  # None: a link to nothing
+    if mode is None or stat.S_ISREG(mode):
+        return
+    kinds = {
+        stat.S_IFDIR: "a folder",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+    }
+    kind = kinds.get(stat.S_IFMT(mode), "no plain file")
+    raise FileExistsError(
+        f"{os.fspath(path)} is {kind}, which a file would replace. Name a plain file, or one that "
+        "is not there yet."
+    )
+
+
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Write a file: to a temporary one first, so that a crash loses nothing."""
+    refuse_special_file(path)
     goal = Path(os.path.realpath(path))  # a link stays a link
     draft = goal.with_name(f".{goal.name}.{os.getpid()}.tmp")
     try:
