@@ -110,6 +110,11 @@ def _attribute(found: Any, attribute: str, place: str) -> Any:
 
 
 def _module(name: str) -> ModuleType:
+    if name.startswith(".") or not name.isprintable():
+        raise InvalidMechanism(
+            f"{short(name)} is no name of a module. Write pkg.module:function, or name a file: "
+            "path/to/file.py:function."
+        )
     _search_in(Path.cwd())
     try:
         return importlib.import_module(name)
@@ -125,7 +130,11 @@ def _module(name: str) -> ModuleType:
 
 def _module_in_file(path: Path) -> ModuleType:
     """Run a file as a module, with its own folder first on the search path."""
-    if not path.is_file():
+    try:
+        found = path.is_file()
+    except (OSError, ValueError) as error:  # too long, or with letters that no name has
+        raise InvalidMechanism(f"{short(str(path))} is no name of a file.") from error
+    if not found:
         raise InvalidMechanism(f"no file {str(path)!r} (the current folder is {os.getcwd()}).")
     path = path.resolve()
     _search_in(path.parent)

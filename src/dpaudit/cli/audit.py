@@ -14,6 +14,7 @@ from dpaudit.cli.completion import complete_files
 from dpaudit.cli.failures import Refusal, with_notes
 from dpaudit.cli.files import refuse_output
 from dpaudit.cli.options import (
+    FiniteFloat,
     answer_options,
     claim_option,
     floats_option,
@@ -60,7 +61,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 @click.option("--length", type=int, metavar="N", help="For query-answers: how many answers.")
 @click.option(
     "--sensitivity",
-    type=float,
+    type=FiniteFloat(),
     metavar="S",
     help="For query-answers: how far an answer may move (1).",
 )
@@ -92,7 +93,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
     help="At most so many draws (300000 if not given).",
 )
 @click.option(
-    "--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help="At most so long."
+    "--seconds", type=FiniteFloat(min=0, min_open=True), metavar="S", help="At most so long."
 )
 @seed_option
 @floats_option

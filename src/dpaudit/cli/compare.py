@@ -10,15 +10,15 @@ import click
 
 from dpaudit.cli.failures import Refusal
 from dpaudit.cli.files import read_audits
-from dpaudit.cli.options import json_option
+from dpaudit.cli.options import FileName, json_option
 from dpaudit.cli.screen import WIDTH
 
 WORSE = 1
 
 
 @click.command("compare", short_help="Compare saved audits, old and new; fail where it got worse.")
-@click.argument("old", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("old", type=FileName(to_read=True))
+@click.argument("new", type=FileName(to_read=True))
 @json_option("Print the changes as JSON.")
 @click.pass_context
 def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> None:

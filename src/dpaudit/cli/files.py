@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ def refuse_special_output(path: Path) -> None:
     from dpaudit.evidence.saving import refuse_special_file
 
     try:
+        if path.exists() and any(_is_open_as(path, descriptor) for descriptor in (0, 1, 2)):
+            raise Refusal(f"--output: {path} is what this command prints to. Name another file.")
         refuse_special_file(path)
     except FileExistsError as error:
         raise Refusal(f"--output: {error}") from error
@@ -71,3 +74,11 @@ def _files(folder: Path) -> list[Path]:
     if not files:
         raise Refusal(f"there is no audit in the folder {str(folder)!r}: no file ends in .json.")
     return files
+
+
+def _is_open_as(path: Path, descriptor: int) -> bool:
+    """Whether a file is one of our standard streams, such as /dev/stdout."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except OSError:
+        return False

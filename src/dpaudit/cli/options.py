@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+MOST_SHOWN = 80  # letters of what was typed, in an error
 BETTING = "betting"
 TESTERS = {  # the public name of each batch tester
     "histogram": "HistogramTester",
@@ -24,6 +28,45 @@ TESTERS = {  # the public name of each batch tester
     "renyi": "RenyiTester",
     "mmd": "MMDTester",
 }
+
+
+class FileName(click.Path):
+    """A file that may be there or not; a name that no file can have is refused, and a device.
+
+    Reading a device may never end, and writing a file in its place would be its end.
+    """
+
+    def __init__(self, *, to_read: bool = False, folders: bool = True) -> None:
+        super().__init__(dir_okay=folders, path_type=Path)
+        self.to_read = to_read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            mode = os.stat(value).st_mode
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            mode = 0
+        except (OSError, ValueError) as error:  # too long, or with letters that no name has
+            why = error.strerror if isinstance(error, OSError) else error
+            self.fail(f"{short_text(value)} is no name of a file: {why}.", param, ctx)
+        if self.to_read and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)):
+            self.fail(f"{short_text(value)} is a device. Name a file.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class FiniteFloat(click.FloatRange):
+    """A number in a range, which NaN and the infinities are not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{number} is not a finite number.", param, ctx)
+        return number
+
+
+def short_text(value: object) -> str:
+    """The beginning of what was typed, in one line of plain letters."""
+    shown = ascii(str(value))
+    return shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}..."
 
 
 CLAIMS = "eps=1 | eps=1,delta=1e-6 | mu=1 | rho=0.1 | order=2,eps=0.5"
@@ -53,7 +96,7 @@ def alpha_option(
     """How sure a refutation is: `--alpha`."""
     return click.option(
         "--alpha",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=FiniteFloat(0, 1, min_open=True, max_open=True),
         default=default,
         show_default=shown,
         metavar="A",
@@ -86,7 +129,7 @@ def answer_options(command: Command) -> Command:
     """What becomes of the answer: `--output`, `--json`, `--quiet`."""
     output = click.option(
         "--output",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=FileName(folders=False),
         metavar="FILE",
         help="Save the audit as JSON.",
     )

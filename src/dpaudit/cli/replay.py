@@ -13,6 +13,7 @@ from dpaudit.cli.failures import Refusal
 from dpaudit.cli.files import read_audit
 from dpaudit.cli.options import (
     CLAIMS,
+    FileName,
     alpha_option,
     json_option,
     on_error_option,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command("replay", short_help="Count the event of a saved counterexample again.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FileName(to_read=True))
 @click.argument("target", required=False, shell_complete=complete_files)
 @click.option(
     "--simplest", is_flag=True, help="Replay the simplest counterexample, if there is one."

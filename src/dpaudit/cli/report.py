@@ -8,16 +8,17 @@ import click
 
 from dpaudit.cli.failures import Refusal
 from dpaudit.cli.files import read_audit, readable_audits, refuse_output
+from dpaudit.cli.options import FileName
 
 EXTRA = "pip install 'dpaudit[report]'"
 
 
 @click.command("report", short_help="Make a page of a saved audit, or of a folder of them.")
-@click.argument("path", metavar="FILE|DIR", type=click.Path(path_type=Path))
+@click.argument("path", metavar="FILE|DIR", type=FileName(to_read=True))
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FileName(),
     metavar="OUT",
     help="Where to write: for FILE a page (FILE with .html at its end), for DIR a folder "
     "(DIR/report).",

@@ -6,14 +6,16 @@ import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
-from zipfile import BadZipFile, is_zipfile
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import click
 
+from dpaudit.cli.arrays import read_npy, read_npz
 from dpaudit.cli.audit import answer, health_warnings_later, one_line_errors, show_later
 from dpaudit.cli.failures import Refusal
 from dpaudit.cli.options import (
+    FileName,
     answer_options,
     claim_option,
     floats_option,
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 
 
 @click.command("samples", short_help="Audit outputs that were drawn before, from two files.")
-@click.argument("outputs", type=click.Path(path_type=Path))
-@click.argument("neighbour_outputs", type=click.Path(path_type=Path))
+@click.argument("outputs", type=FileName(to_read=True))
+@click.argument("neighbour_outputs", type=FileName(to_read=True))
 @claim_option(required=True)
 @tester_options
 @seed_option
@@ -85,8 +87,8 @@ def read_both(path: Path, neighbour_path: Path) -> tuple[Any, Any]:
 def _read_file(path: Path) -> Any:
     """What is in a file, one output after another."""
     readers: dict[str, Callable[[Path], Any]] = {
-        ".npy": _read_npy,
-        ".npz": _read_npz,
+        ".npy": read_npy,
+        ".npz": read_npz,
         ".csv": _read_text,
         ".txt": _read_text,
         ".json": _read_json,
@@ -98,33 +100,10 @@ def _read_file(path: Path) -> Any:
         return reader(path)
     except FileNotFoundError as error:
         raise Refusal(f"there is no file {str(path)!r}.") from error
+    except (RecursionError, MemoryError) as error:
+        raise Refusal(f"{path} cannot be read: it is too deep or too large.") from error
     except (OSError, EOFError, ValueError, BadZipFile, csv.Error) as error:
         raise Refusal(f"{path} cannot be read: {str(error).rstrip('.')}.") from error
-
-
-def _read_npy(path: Path) -> Any:
-    import numpy as np
-
-    with path.open("rb") as file:  # never a pickle: loading one can run any code
-        outputs = np.lib.format.read_array(file, allow_pickle=False)
-    return outputs
-
-
-def _read_npz(path: Path) -> Any:
-    import numpy as np
-
-    with path.open("rb") as file, np.load(_zipped(file), allow_pickle=False) as archive:
-        if len(archive.files) != 1:
-            names = ", ".join(archive.files) or "none"
-            raise ValueError(f"it must hold one array, got {len(archive.files)} ({names})")
-        return archive[archive.files[0]]
-
-
-def _zipped(file: BinaryIO) -> BinaryIO:
-    if not is_zipfile(file):
-        raise ValueError("it is no archive of arrays")
-    file.seek(0)
-    return file
 
 
 def _read_json(path: Path) -> Any:

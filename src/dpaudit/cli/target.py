@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dpaudit.cli.failures import Refusal
+from dpaudit.cli.options import short_text
 
 if TYPE_CHECKING:
     from dpaudit.adapters import Subject
@@ -23,6 +24,9 @@ FINDERS = ("auto", "spread", "random", "grid", "evolve", "gp", "optuna")
 MOST_RECORDS = 10  # unless --max-records says otherwise
 NO_NEIGHBOURS = f"say which datasets are neighbours: --relation {'|'.join(RELATIONS)}, or --pair."
 NO_CLAIM = "say what is promised: --claim eps=1, or a TARGET that brings its claim."
+MOST_NESTED = 30  # lists inside each other in a pair; NumPy allows 32
+_TOO_DEEP = f"--pair: more than {MOST_NESTED} lists inside each other. Name a plainer pair."
+MOST_COUNT = 1_000_000  # answers, or records of the smallest dataset
 EXAMPLES = {"length": "--length 10", "records": "--records floats:-1:1"}
 
 Found = TypeVar("Found")
@@ -106,6 +110,12 @@ def read_neighbours(options: Neighbourhood) -> Relation:
     from dpaudit.neighbours import InvalidRelation, group
 
     _refuse_what_does_not_belong(options)
+    for name in ("length", "min_records"):
+        count = getattr(options, name)
+        if count is not None and count > MOST_COUNT:
+            raise Refusal(
+                f"--{name.replace('_', '-')} must be at most {MOST_COUNT:,}, got {count:,}."
+            )
     try:
         if options.pairs:
             return _listed(options)
@@ -169,12 +179,42 @@ def _listed(options: Neighbourhood) -> Relation:
     for text in options.pairs:
         try:
             listed = json.loads(text)
+        except RecursionError as error:
+            raise Refusal(_TOO_DEEP) from error
         except ValueError as error:
             raise Refusal(f"--pair: {text!r} is not JSON: {error}.") from error
         if not isinstance(listed, list) or len(listed) != 2:
             raise Refusal(f"--pair: two datasets are needed, such as [[0], [0, 1]], got {text}.")
-        found.append(Pair(*(_dataset(data, domain) for data in listed)))
+        if _depth(listed) > MOST_NESTED:
+            raise Refusal(_TOO_DEEP)
+        found.append(Pair(*(_readable(data, domain, text) for data in listed)))
     return pairs(found)
+
+
+def _depth(value: Any) -> int:
+    """How many lists and objects are inside each other, at most."""
+    level, depth = [value], 0
+    while level:
+        inner = [entry for entry in level if isinstance(entry, list | dict)]
+        depth += bool(inner)
+        level = [
+            child
+            for entry in inner
+            for child in (entry.values() if isinstance(entry, dict) else entry)
+        ]
+    return depth
+
+
+def _readable(data: Any, domain: Domain | None, text: str) -> Any:
+    """A dataset, or a refusal that says why it is none."""
+    from dpaudit.domains import InvalidDomain
+
+    try:
+        return _dataset(data, domain)
+    except InvalidDomain:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Refusal(f"--pair: {short_text(text)} cannot be read: {error}.") from error
 
 
 def _dataset(data: Any, domain: Domain | None) -> Any:

@@ -9,6 +9,7 @@ import click
 from dpaudit.cli.completion import complete_files
 from dpaudit.cli.failures import Refusal
 from dpaudit.cli.files import refuse_special_output
+from dpaudit.cli.options import FileName
 from dpaudit.cli.screen import print_answer
 from dpaudit.cli.user_code import user_code
 
@@ -18,7 +19,7 @@ from dpaudit.cli.user_code import user_code
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FileName(folders=False),
     metavar="FILE",
     help="Write it to FILE, such as test_my_sum.py, instead of printing it.",
 )

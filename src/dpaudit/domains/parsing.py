@@ -11,6 +11,7 @@ from dpaudit.domains.texts import texts
 from dpaudit.domains.vectors import vectors
 
 ODD = "+odd"
+MOST_NUMBERS = 1_000_000  # in a vector that a command line names: 8 MB a record
 FORMS = (
     "floats:LOW:HIGH, integers:LOW:HIGH, categories:A,B,C, vectors:LENGTH:LOW:HIGH, "
     f"dates:START:END or texts:A,B,C; {ODD} behind it adds odd values"
@@ -27,7 +28,9 @@ def parse_domain(text: str) -> Refinable:
     """
     plain = text.strip()
     if plain.endswith(ODD):
-        return parse_domain(plain.removesuffix(ODD)).with_odd_values()
+        while plain.endswith(ODD):
+            plain = plain.removesuffix(ODD)
+        return parse_domain(plain).with_odd_values()
     name, _, rest = plain.partition(":")
     parts, words = rest.split(":"), [word.strip() for word in rest.split(",")]
     try:
@@ -37,7 +40,12 @@ def parse_domain(text: str) -> Refinable:
             case "integers", 2:
                 return integers(int(parts[0]), int(parts[1]))
             case "vectors", 3:
-                return vectors(int(parts[0]), float(parts[1]), float(parts[2]))
+                length = int(parts[0])
+                if length > MOST_NUMBERS:
+                    raise InvalidDomain(
+                        f"a vector has at most {MOST_NUMBERS:,} numbers here, got {text!r:.80}."
+                    )
+                return vectors(length, float(parts[1]), float(parts[2]))
             case "dates", 2:
                 return dates(parts[0].strip(), parts[1].strip())
             case "categories", _ if all(words):
