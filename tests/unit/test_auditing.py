@@ -1,8 +1,8 @@
 """The audit from the outside: what goes in, what comes back, what happens when things go wrong."""
 
-import signal
 import json
 import math
+import signal
 import time
 from collections.abc import Callable
 from typing import Any

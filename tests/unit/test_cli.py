@@ -3,10 +3,10 @@
 The audit itself is replaced by one that remembers its arguments and gives a prepared answer.
 """
 
-import signal
 import dataclasses
 import json
 import shlex
+import signal
 import subprocess
 import sys
 import warnings

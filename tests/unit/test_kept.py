@@ -1,8 +1,8 @@
 """What an assertion keeps, tries again and forgets, without pytest; and its share of alpha."""
 
-import signal
 import dataclasses
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path

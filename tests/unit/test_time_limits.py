@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import importlib
+import signal
 import time
 from collections.abc import Callable
 from functools import partial

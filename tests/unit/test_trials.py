@@ -1,9 +1,9 @@
 """Algorithm 1: what a batch tester is given, what it may spend, and what becomes of its answers."""
 
-import signal
 import importlib
 import json
 import math
+import signal
 import time
 import warnings
 from collections.abc import Callable

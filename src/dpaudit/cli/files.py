@@ -41,13 +41,13 @@ def refuse_special_output(path: Path) -> None:
     from dpaudit.evidence.saving import refuse_special_file
 
     try:
-        if path.exists() and any(_is_open_as(path, descriptor) for descriptor in (0, 1, 2)):
-            raise Refusal(f"--output: {path} is what this command prints to. Name another file.")
         refuse_special_file(path)
     except FileExistsError as error:
         raise Refusal(f"--output: {error}") from error
     except (OSError, ValueError) as error:  # a name that no file can have
         raise Refusal(f"--output: {str(path)!r} cannot be written: {error}.") from error
+    if any(_is_open_as(path, descriptor) for descriptor in (1, 2)):
+        raise Refusal(f"--output: {path} is what this command prints to. Name another file.")
 
 
 def read_audits(path: Path) -> dict[Path, Audit]:

@@ -27,6 +27,7 @@ NO_CLAIM = "say what is promised: --claim eps=1, or a TARGET that brings its cla
 MOST_NESTED = 30  # lists inside each other in a pair; NumPy allows 32
 _TOO_DEEP = f"--pair: more than {MOST_NESTED} lists inside each other. Name a plainer pair."
 MOST_COUNT = 1_000_000  # answers, or records of the smallest dataset
+MOST_NUMBERS = 10_000_000  # in the smallest dataset: 80 MB
 EXAMPLES = {"length": "--length 10", "records": "--records floats:-1:1"}
 
 Found = TypeVar("Found")
@@ -151,6 +152,7 @@ def _records(options: Neighbourhood) -> AddOrRemoveOne | ReplaceOne:
     from dpaudit.neighbours import add_or_remove_one, replace_one
 
     domain = _domain(options)
+    _refuse_what_is_too_large(domain, options.min_records or 1)
     most = MOST_RECORDS if options.max_records is None else options.max_records
     if options.relation == "replace-one":
         least = 1 if options.min_records is None else options.min_records
@@ -161,6 +163,18 @@ def _records(options: Neighbourhood) -> AddOrRemoveOne | ReplaceOne:
     return add_or_remove_one(
         domain, max_records=most, min_records=least, finder=options.finder or "auto"
     )
+
+
+def _refuse_what_is_too_large(domain: Domain, records: int) -> None:
+    """Refuse datasets that nobody has the memory for, before one is made."""
+    import numpy as np
+
+    numbers = records * int(np.size(domain.edges()[0]))
+    if numbers > MOST_NUMBERS:
+        raise Refusal(
+            f"a dataset has at most {MOST_NUMBERS:,} numbers here, and {records:,} records of "
+            f"{domain} have {numbers:,}. Take fewer, or shorter vectors."
+        )
 
 
 def _answers(options: Neighbourhood) -> QueryAnswers:
