@@ -10,6 +10,7 @@ import numpy as np
 
 import dpaudit
 from dpaudit.evidence import Audit, Evidence, Verdict
+from dpaudit.evidence.verdicts import forecast_of
 
 NASTY = "<script>alert(1)</script>\"'&$x^$<b>"
 
@@ -38,7 +39,8 @@ def undecided() -> Audit:
     evidence = Evidence(
         trace=(*found.evidence.trace, (19_500, 6.0)), log_wealth=6.0, peak=found.evidence.peak + 6.0
     )
-    return replace(found, verdict=Verdict.UNDECIDED, evidence=evidence, forecast=12_000)
+    leaning = replace(found, verdict=Verdict.UNDECIDED, evidence=evidence)
+    return replace(leaning, forecast=forecast_of(leaning))
 
 
 def verdicts() -> dict[str, Audit]:

@@ -9,6 +9,7 @@ import pytest
 from dpaudit.claims import ApproxDP, PureDP
 from dpaudit.evidence import Audit, Counterexample, Evidence, Tally, Verdict
 from dpaudit.neighbours import Pair
+from dpaudit.report.page import page_of
 from dpaudit.report.text import render
 
 
@@ -86,3 +87,17 @@ def test_without_a_simpler_pair_nothing_is_said() -> None:
 def test_the_tester_is_named_unless_it_is_the_usual_one(tester: str, named: bool) -> None:
     line = f"  tester      {tester}\n"
     assert (line in render(dataclasses.replace(AUDIT, tester=tester))) == named
+
+
+def test_both_events_say_how_surely_they_hold_alone_and_together() -> None:
+    said = (
+        "The bounds of either event hold alone with probability at least 1 - 1e-06, those of both "
+        "together with at least 1 - 2e-06."
+    )
+    assert said in " ".join(render(AUDIT).split())
+    assert said in [
+        sentence.replace("\xa0", " ")
+        for found in page_of(AUDIT).found
+        for sentence in found.sentences
+    ]
+    assert "those of both" not in render(dataclasses.replace(AUDIT, simplest=None))
