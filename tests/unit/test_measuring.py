@@ -12,7 +12,7 @@ from dpaudit.measuring.choose import most_likely
 from dpaudit.measuring.guess import Counts, Guess, Odds, Reader, best_guess
 from dpaudit.measuring.learn import Recipe, recipes
 from dpaudit.measuring.surface import Surface
-from dpaudit.measuring.views import Single, ending, steps, sums, views
+from dpaudit.measuring.views import Single, Sums, ending, steps, views
 from dpaudit.mechanism import as_mechanism
 from dpaudit.mechanisms import SVT3, SVT5, LaplaceCount, PrefixSum, RandomizedResponse
 from dpaudit.outputs import MISSING, NONE, Encoder, Table
@@ -258,7 +258,7 @@ def test_views_of_running_totals_and_of_words() -> None:
     totals = Table(np.cumsum(np.ones((2, 4)), axis=1), None)
     assert steps(totals).numbers.tolist() == [[1.0] * 4] * 2
     mixed = Encoder().encode([[1.0, None, 4.0], [None, None, None]])
-    found = sums(mixed).numbers
+    found = Sums(words=True)(mixed).numbers
     assert found[:, 0].tolist() == [2.0, 0.0]
     assert found[:, 1].tolist() == [5.0, 0.0]
     assert np.isfinite(found).all()

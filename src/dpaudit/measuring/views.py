@@ -7,6 +7,7 @@ is a step, not a total, and which query stopped a mechanism shows in where its o
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -32,7 +33,7 @@ def views(table: Table) -> dict[str, View]:
         return found
     if table.atoms is None:
         found["steps"] = steps
-    found |= _endings(table) or {"sums": sums}
+    found |= _endings(table) or {"sums": Sums(words=table.atoms is not None)}
     return found | {f"column {place}": Single(place) for place in range(table.columns)}
 
 
@@ -47,25 +48,35 @@ def steps(table: Table) -> Table:
     return Table(np.nan_to_num(added), None)
 
 
-def sums(table: Table) -> Table:
-    """How many cells are numbers and how many are words of each kind; total, least and largest.
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """How many cells are numbers, their total, least and largest; if there are words, how many too.
 
-    >>> sums(Table(np.array([[4.0, 2.0, 0.0]]), np.array([[-1, -1, 1]]))).numbers.tolist()
+    >>> table = Table(np.array([[4.0, 2.0, 0.0]]), np.array([[-1, -1, 1]]))
+    >>> Sums(words=True)(table).numbers.tolist()
     [[2.0, 6.0, 2.0, 4.0, 0.0, 1.0, 0.0, 0.0, 0.0]]
+    >>> Sums(words=False)(table).numbers.tolist()
+    [[2.0, 6.0, 2.0, 4.0]]
     """
-    codes = table.codes()
-    is_number = codes < 0
-    numbers = np.where(is_number, table.numbers, 0.0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        columns = [
-            is_number.sum(axis=1),
-            numbers.sum(axis=1),
-            np.where(is_number, numbers, np.inf).min(axis=1),
-            np.where(is_number, numbers, -np.inf).max(axis=1),
-        ]
-    kinds = () if table.atoms is None else (MISSING, NAN, PLUS_INF, MINUS_INF, NONE)
-    columns += [(codes == kind).sum(axis=1) for kind in kinds]
-    return Table(np.nan_to_num(np.column_stack(columns).astype(np.float64)), None)
+
+    words: bool
+
+    def __call__(self, table: Table) -> Table:
+        """One row for each output."""
+        codes = table.codes()
+        is_number = codes < 0
+        numbers = np.where(is_number, table.numbers, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = [
+                is_number.sum(axis=1),
+                numbers.sum(axis=1),
+                np.where(is_number, numbers, np.inf).min(axis=1),
+                np.where(is_number, numbers, -np.inf).max(axis=1),
+            ]
+        if self.words:
+            kinds = (MISSING, NAN, PLUS_INF, MINUS_INF, NONE)
+            columns += [(codes == kind).sum(axis=1) for kind in kinds]
+        return Table(np.nan_to_num(np.column_stack(columns).astype(np.float64)), None)
 
 
 def ending(table: Table) -> Table:
