@@ -226,6 +226,27 @@ def test_an_answer_that_cannot_be_printed_is_an_error() -> None:
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("flags", [("--json",), ("--quiet",), ()])
+def test_an_answer_that_nobody_reads_is_an_error(flags: tuple[str, ...]) -> None:
+    commands: list[tuple[str, ...]] = [("audit", "code_that_leaves.py:honest", *OPTIONS, *flags)]
+    for command in [*commands, *([] if flags else [("mechanisms",), ("demo",)])]:
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            found = subprocess.run(
+                [sys.executable, "-m", "dpaudit", *command],
+                stdout=writing,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        finally:
+            os.close(writing)
+        assert found.returncode == 2, found.stderr
+        assert "Traceback" not in found.stderr
+
+
+@pytest.mark.usefixtures("here")
 def test_ctrl_c_gives_the_verdict_so_far() -> None:
     Path("pressed.py").write_text(
         "import signal\n"

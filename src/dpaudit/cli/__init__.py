@@ -36,6 +36,8 @@ class Commands(click.Group):
         except BrokenPipeError:  # whoever read our output went away
             nobody_reads()
             ctx.exit(ERROR)
+        except SystemExit:  # of a library: we end otherwise
+            ctx.exit(ERROR)
         except Exception as error:
             show_failure(error)
             ctx.exit(ERROR)

@@ -10,7 +10,7 @@ import click
 
 from dpaudit.cli.completion import complete_mechanisms
 from dpaudit.cli.failures import Refusal
-from dpaudit.cli.screen import WIDTH
+from dpaudit.cli.screen import WIDTH, console
 
 if TYPE_CHECKING:
     from dpaudit.claims import ApproxDP, PureDP, RenyiDP
@@ -40,14 +40,13 @@ def mechanisms_command(name: str | None) -> None:
 
 def _table(rooms: list[tuple[ZooEntry, ...]]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
-    wide = console.width >= WIDE
+    screen = console()
+    wide = screen.width >= WIDE
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-    table.width = min(console.width, WIDEST) if wide else None
+    table.width = min(screen.width, WIDEST) if wide else None
     table.add_column("name", no_wrap=True)
     table.add_column("claim", no_wrap=True)
     table.add_column("keeps\nit")
@@ -60,8 +59,8 @@ def _table(rooms: list[tuple[ZooEntry, ...]]) -> None:
             verdict = Text(keeps, style="" if entry.keeps_claim else "bold red")
             cells = (entry.name, str(entry.claim), verdict, epsilon)
             table.add_row(*cells, *([entry.bug] if wide else []), end_section=entry is entries[-1])
-    console.print(table)
-    console.print("One in full, with its bug and how to audit it: dpaudit mechanisms NAME")
+    screen.print(table)
+    screen.print("One in full, with its bug and how to audit it: dpaudit mechanisms NAME")
 
 
 def _one(entry: ZooEntry) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
@@ -11,6 +13,8 @@ import click
 from dpaudit.cli.failures import Refusal
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dpaudit.evidence import Audit, Progress, Replayed, Verdict
 
 WIDTH = 80
@@ -53,6 +57,20 @@ def _plain_lines(symbol: str | None) -> Callable[[Progress], None]:
     return show
 
 
+def console(stdout: TextIO | None = None) -> Console:
+    """Rich's console, but one that leaves it to us what happens when nobody reads.
+
+    Rich itself would end the process with 1, which is the code of a refutation.
+    """
+    from rich.console import Console
+
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    return Ours(file=stdout, highlight=False)
+
+
 def show_audit(audit: Audit, stdout: TextIO | None = None, *, short: bool = False) -> None:
     """Print the audit (its headline only, if `short`), the verdict in colour where there is any."""
     from dpaudit.report.text import headline, render
@@ -75,13 +93,12 @@ def print_answer(text: str, stdout: TextIO) -> None:
 
 def _print(words: str, verdict: Verdict, stdout: TextIO | None) -> None:
     """Print a page, what stands before its first colon in the colour of the verdict."""
-    from rich.console import Console
     from rich.text import Text
 
     text = Text(words)
     text.stylize(STYLES[verdict.value], 0, words.index(":"))
     with _a_reader():
-        Console(file=stdout).print(text, soft_wrap=True, highlight=False)
+        console(stdout).print(text, soft_wrap=True)
 
 
 @contextmanager
