@@ -156,9 +156,8 @@ def _tally(hits: int, draws: int, lower: float) -> Saved:
 
 def test_words_of_another_rule_do_not_load() -> None:
     for other in ("output = 'no' ", "output != 'no'", ""):
-        form = changed(
-            of_words(), lambda form, event=other: put(form, "counterexample.event", event)
-        )
+        form = saved(of_words())
+        put(form, "counterexample.event", other)
         with pytest.raises(InvalidAuditFile, match="which is not what its rule says"):
             audit_from_json(form)
 

@@ -285,7 +285,7 @@ def test_too_few_draws_are_said_with_those_needed() -> None:
     text = render(changed(UNDECIDED, **none, forecast=88))
     assert (
         "Too few draws for a verdict: no pair got more than 0. Even a total leak would need about "
-        "45 draws on a pair, so a verdict takes at least 88 on one. "
+        "44 draws on a pair, so a verdict takes at least 88 on one. "
         "About 88 more draws on one pair would decide it (an estimate)."
     ) in " ".join(text.split())
     assert "strongest" not in text
@@ -364,11 +364,10 @@ def test_bounds_are_rounded_to_the_safe_side(bound: float) -> None:
 
 
 def test_every_printed_bound_is_on_the_safe_side() -> None:
-    bounds = {"lower": 0.9996, "upper": 0.9996}
     audit = changed(
         with_event(
             REFUTED,
-            data=Tally(hits=9998, draws=10000, **bounds),
+            data=Tally(hits=9998, draws=10000, lower=0.9996, upper=0.9996),
             neighbour=Tally(hits=1, draws=10000, lower=0.0, upper=0.0010001),
             epsilon_lower=6.9069,
         ),

@@ -123,7 +123,7 @@ def need(claim: Claim, alpha: float) -> str:
     wanted = draws_wanted(claim, alpha)
     if math.isinf(wanted):
         return "The claim allows so much that no number of draws could refute it."
-    needed = math.ceil(draws_for_leak(claim, alpha))
+    needed = max(round(draws_for_leak(claim, alpha)), 1)
     return (
         f"Even a total leak would need about {count(needed, 'draw')} on a pair, so a verdict takes "
         f"at least {int(wanted):,} on one."
