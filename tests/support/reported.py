@@ -39,7 +39,9 @@ def undecided() -> Audit:
     evidence = Evidence(
         trace=(*found.evidence.trace, (19_500, 6.0)), log_wealth=6.0, peak=found.evidence.peak + 6.0
     )
-    leaning = replace(found, verdict=Verdict.UNDECIDED, evidence=evidence)
+    assert found.strongest is not None
+    earned = replace(found.strongest, samples=10_000, log_wealth=6.513, growth=6.513e-4)
+    leaning = replace(found, verdict=Verdict.UNDECIDED, evidence=evidence, strongest=earned)
     return replace(leaning, forecast=forecast_of(leaning))
 
 

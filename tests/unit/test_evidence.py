@@ -69,7 +69,7 @@ REFUTED = Audit(
         seed=(7, 7),
     ),
     tester="HockeyStickTester",
-    evidence=Evidence(trace=((1000, 3.5), (2000, 14.25)), log_wealth=14.25, peak=14.5),
+    evidence=Evidence(trace=((1000, 3.5), (2000, 14.25)), log_wealth=14.25, peak=14.3),
     samples=4000,
     seconds=0.125,
     alpha=1e-6,
