@@ -29,6 +29,7 @@ from tables import Column, number
 import dpaudit
 from dpaudit import Audit, Counterexample, Verdict
 from dpaudit.pair import shown
+from dpaudit.report.showing import lower
 
 SEED = 20_261_123
 RESULTS = Path(__file__).parents[1] / "results" / "libraries"
@@ -225,7 +226,7 @@ def replay_all(library: str) -> int:
         subject = entries[line["function"]].make()
         again = dpaudit.replay(found, subject.mechanism, audit.claim, alpha=audit.alpha)
         verdict = Verdict.REFUTED if again.breaks(audit.claim) else Verdict.NOT_REFUTED
-        print(f"{line['function']}: {verdict.value}, epsilon >= {again.epsilon_lower:.2f}")
+        print(f"{line['function']}: {verdict.value}, epsilon >= {lower(again.epsilon_lower)}")
         failed |= verdict is not Verdict.REFUTED
     return int(failed)
 
