@@ -30,8 +30,8 @@ Result = TypeVar("Result")
 
 # Which calls of which function are a part of the work; what is in none of them is the rest.
 PARTS: dict[str, dict[str, tuple[str, ...]]] = {
-    "draw": {"Campaign._play": ("Campaign.draw",)},
-    "encode": {"Campaign._play": ("Encoder.encode",)},
+    "draw": {"Campaign.draw": ("draw_labelled",)},
+    "encode": {"Campaign.draw": ("Encoder.encode",)},
     "guess": {"PairBettor.play": ("Sample.compress", "Ensemble.guesses", "Ensemble.average")},
     "bet": {"PairBettor.play": ("TangentBook.log_payoffs", "PairBettor._crossing")},
     "learn": {"PairBettor.play": ("PairBettor._fit", "PairBettor.learn", "Ensemble.score")},

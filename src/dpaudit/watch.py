@@ -12,7 +12,8 @@ from dpaudit.batches import Batch
 from dpaudit.health import FrozenSeedCheck, HealthWarning
 from dpaudit.independence import DependentDraws, IndependenceCheck
 from dpaudit.outputs import Encoder, Table
-from dpaudit.returned import Outputs
+from dpaudit.outputs.leaves import without_addresses
+from dpaudit.returned import Outputs, rows
 
 _LOOKED_AT = 2_048  # draws of a batch; of a single call a quarter of them
 _ENOUGH = 64  # draws that are all alike, before a mechanism is called constant
@@ -80,7 +81,7 @@ class Watch:
             return
         self._draws += draws
         if self._only is None:
-            self._only = head.take([0]), repr(outputs[0])[:60]
+            self._only = head.take([0]), without_addresses(repr(rows(outputs[:1])[0]))[:60]
         only = self._only[0]
         self._varies = (
             only.columns != head.columns

@@ -37,7 +37,7 @@ from dpaudit.mechanisms import RandomizedResponse
 
 def test_answers():
     mechanism = RandomizedResponse(1.0)
-    dpaudit.assert_private(mechanism, dpaudit.PureDP(1.0), [([1], [0])], samples=100)
+    dpaudit.assert_private(mechanism, dpaudit.PureDP(1.0), [([1], [0])], samples=200)
 """
 
 

@@ -39,7 +39,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with audits of samples called one and two."""
     monkeypatch.chdir(tmp_path)
     for name in ("one", "two"):
-        audit = dpaudit.compare_samples([0.0] * 50, [0.0] * 50, dpaudit.PureDP(1), rng=1, name=name)
+        outputs = [0.0, 1.0] * 25
+        audit = dpaudit.compare_samples(outputs, outputs, dpaudit.PureDP(1), rng=1, name=name)
         audit.save(f"{name}.json")
     return tmp_path
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -247,7 +248,7 @@ def test_an_interrupted_comparison_returns_what_it_has(monkeypatch: pytest.Monke
         nonlocal dealt
         dealt += size
         if dealt > 100:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         return deal(deck, side, size)
 
     monkeypatch.setattr(Deck, "deal", stopped)

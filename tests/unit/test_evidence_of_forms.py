@@ -157,5 +157,6 @@ def test_a_leak_is_refuted_in_words_and_in_code(mechanism: Mechanism) -> None:
 
 
 @EACH
+@pytest.mark.filterwarnings("ignore:.* at all of .* draws")  # some are nothing but their form
 def test_the_same_form_without_a_leak_is_not_refuted(mechanism: Mechanism) -> None:
     assert not audited(mechanism, ([], []), samples=600).refuted

@@ -130,7 +130,7 @@ def test_the_summary_has_a_line_for_each_audit(project: Project) -> None:
     result.assert_outcomes(failed=1, passed=1)
     headings, answers, count, where, *_ = lines_between(result, f"{'=' * 35} dpaudit", "=")
     assert headings.split() == ["mechanism", "claim", "verdict", "certified", "draws", "seconds"]
-    assert re.fullmatch(r"RandomizedResponse  1-DP   not refuted  \S.+ +67 +\d+\.\d", answers)
+    assert re.fullmatch(r"RandomizedResponse  1-DP   not refuted  \S.+ +136 +\d+\.\d", answers)
     assert re.fullmatch(
         r"count               1-DP   refuted      epsilon >= 7\.36   120k +\d+\.\d", count
     )
@@ -194,14 +194,13 @@ def test_the_option_wins_over_the_ini_file(
 
 
 def test_what_an_assertion_says_wins_over_the_profile(project: Project) -> None:
-    explicit = ON_CLAIM.replace("samples=100", "samples=200, alpha=0.001, rng=11")
-    enough = ON_CLAIM.replace("samples=100", "samples=140")  # for a verdict at its alpha
-    project.write(test_answers=enough, test_explicit=explicit.replace("answers", "other"))
+    explicit = ON_CLAIM.replace("samples=200", "samples=300, alpha=0.001, rng=11")
+    project.write(test_answers=ON_CLAIM, test_explicit=explicit.replace("answers", "other"))
     options = ("--dpaudit-profile=nightly", "--dpaudit-report=audits")
     project.run(*options).assert_outcomes(passed=2)
     answers, other = project.saved()["test_answers-1"], project.saved()["test_other-1"]
-    assert (answers.alpha, answers.samples) == (EFFORTS["nightly"].alpha, 94)
-    assert (other.alpha, other.samples, other.rng_seed) == (0.001, 136, 11)
+    assert (answers.alpha, answers.samples) == (EFFORTS["nightly"].alpha, 136)
+    assert (other.alpha, other.samples, other.rng_seed) == (0.001, 236, 11)
 
 
 def test_a_run_inside_a_test_leaves_the_turns_of_that_test(project: Project) -> None:

@@ -58,7 +58,8 @@ def replay_command(ctx: click.Context, /, **options: Any) -> None:
     needed; where the event does not break the claim, another may.
 
     \b
-    Exit codes: 0 not refuted, 1 refuted again, 2 error, 3 undecided: too few draws.
+    Exit codes: 0 not refuted, 1 refuted again, 2 error, 3 undecided (too few
+    draws).
 
     \b
     Example:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sized
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +65,10 @@ def pin_of(
 
 
 def _length(data: Any) -> int:
-    return len(data) if isinstance(data, Sized) else 0
+    try:
+        return len(data)
+    except TypeError:  # a single value, or an array without an axis
+        return 0
 
 
 def _with_lists(pair: Pair) -> Pair:
