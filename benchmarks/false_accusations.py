@@ -128,7 +128,7 @@ DEPENDENT: dict[str, Callable[[], Any]] = {
     "the number of the call": Counting,
 }
 
-REFUTED, STOPPED, NEITHER = "refuted", "stopped", "not refuted"
+REFUTED, STOPPED, FAILED, NEITHER = "refuted", "stopped", "failed", "not refuted"
 
 
 def _audited(mechanism: Any, neighbours: Any, task: Task, claim: Any = None, **more: Any) -> str:
@@ -235,12 +235,13 @@ class Accused:
     share_refuted_before: float | None
     share_refuted: float
     share_stopped: float
+    share_failed: float
     most_allowed: int
     holds: bool
 
 
 def accuse(task: Task) -> str:
-    """Ask once; "stopped" where an error says that the outputs or the draws cannot be used."""
+    """Ask once; "stopped" where an error says that outputs or draws cannot be used, or "failed"."""
     stopping = (InvalidOutput, getattr(dpaudit, "DependentDraws", InvalidOutput))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dpaudit.HealthWarning)
@@ -248,6 +249,8 @@ def accuse(task: Task) -> str:
             return ROWS[task.mechanism, task.asked_by](task.mechanism, task)
         except stopping:
             return STOPPED
+        except Exception:
+            return FAILED
 
 
 def summary(
@@ -264,8 +267,9 @@ def summary(
         share_refuted_before=before,
         share_refuted=refuted / runs,
         share_stopped=outcomes.count(STOPPED) / runs,
+        share_failed=outcomes.count(FAILED) / runs,
         most_allowed=most,
-        holds=refuted <= most,
+        holds=refuted <= most and FAILED not in outcomes,
     )
 
 
