@@ -32,9 +32,10 @@ FALSE_ALARM = 1e-9
 _EVENTS = 1e4  # a bound on how many events a search chooses from: the price of old calls
 _COMPARED = 256  # comparisons of two calls, at most
 _REMEMBERED_SIDES = 64  # memory does not grow with the pairs
-_KEPT_CALLS, _KEPT_DRAWS = 64, 16  # of a side, to count an event on that is chosen later
+_KEPT_CALLS, _KEPT_DRAWS = 64, 64  # of a side, to count an event on that is chosen later
 
 Calls: TypeAlias = Sequence[tuple[int, int]]  # hits and draws
+SIDES = ("data", "neighbour")  # the second part of the key of a dataset
 Labels = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
 
@@ -82,11 +83,6 @@ class IndependenceCheck:
         self._sides: dict[Hashable, _Side] = {}
         self._met = 0
         self._counted = 0
-
-    def see_batch(self, key: Hashable, table: Table, labels: Labels) -> None:
-        """Look at a batch of labelled draws: a call on either side, each in its own order."""
-        self.see((key, "data"), table.take(labels))
-        self.see((key, "neighbour"), table.take(~labels))
 
     def see(self, key: Hashable, table: Table) -> None:
         """Look at the draws of one call on the dataset `key`."""

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from dpaudit.batches import Batch
 from dpaudit.health import FrozenSeedCheck, HealthWarning
-from dpaudit.independence import DependentDraws, IndependenceCheck
+from dpaudit.independence import SIDES, DependentDraws, IndependenceCheck
 from dpaudit.outputs import Encoder, Table
 from dpaudit.outputs.leaves import without_addresses
-from dpaudit.returned import Outputs, rows
+from dpaudit.returned import Outputs, Raised, rows
 
 _LOOKED_AT = 2_048  # draws of a batch; of a single call a quarter of them
 _ENOUGH = 64  # draws that are all alike, before a mechanism is called constant
@@ -48,7 +48,7 @@ class Watch:
         """Look at a labelled batch of the pair `key`, and at its table: a call on either side."""
         labels, outputs = batch.labels[:_LOOKED_AT], batch.outputs[:_LOOKED_AT]
         head = table.take(slice(_LOOKED_AT))
-        for side, chosen in (("data", labels), ("neighbour", ~labels)):
+        for side, chosen in zip(SIDES, (labels, ~labels), strict=True):
             self._frozen.see(f"{key} {side}", _chosen(outputs, chosen))
             self.independence.see((key, side), head.take(chosen))
         self._look_for_change(outputs, head, len(batch.labels))
@@ -77,14 +77,15 @@ class Watch:
             )
 
     def _look_for_change(self, outputs: Outputs, head: Table, draws: int) -> None:
-        if self._varies:
+        if self._varies or len(outputs) == 0:
             return
         self._draws += draws
         if self._only is None:
             self._only = head.take([0]), without_addresses(repr(rows(outputs[:1])[0]))[:60]
         only = self._only[0]
         self._varies = (
-            only.columns != head.columns
+            isinstance(outputs[0], Raised)  # of which there is a word already
+            or only.columns != head.columns
             or bool(np.any(head.numbers != only.numbers))
             or bool(np.any(head.codes() != only.codes()))
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def test_where_all_pairs_raise_the_first_error_flies_soon(tester: Any, message: 
         calls.append(size)
         raise ZeroDivisionError(message(data))
 
-    with pytest.raises(ZeroDivisionError, match=r"on (any data|\[1\.\])") as caught:
+    with pytest.raises(ZeroDivisionError, match=r"on (any data|\[[01]\.\])") as caught:
         audited(broken, tester=tester, samples=300_000)
     assert "raised at each draw on both sides of 64 of 64 pairs" in caught.value.__notes__[0]
     assert caught.value.__notes__[1].startswith("while drawing outputs from broken on data=")
@@ -260,7 +261,7 @@ def test_an_interrupted_search_says_what_it_left_out(tester: Any) -> None:
             raise ValueError("too few")
         worked.append(size)
         if len(worked) > 100:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         return rng.laplace(size=size)
 
     found = audited(impatient, tester=tester)

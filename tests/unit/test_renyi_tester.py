@@ -13,6 +13,7 @@ import pytest
 
 from dpaudit.claims import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP
 from dpaudit.outputs import Encoder, stack
+from dpaudit.report.showing import lower
 from dpaudit.stats.means import mean_lower, mean_upper
 from dpaudit.testers import network
 from dpaudit.testers.batch import CannotFire, Examiner, Finding, UnsupportedClaim
@@ -235,7 +236,7 @@ def test_powerless_settings_name_the_smallest_violation(bound: str) -> None:
     tester = RenyiTester(bound=bound)
     best = tester.best(PureDP(20.0), 3000, 3000, alpha=ALPHA)
     assert best.strength_lower is not None
-    reach = re.escape(f"epsilon >= {best.strength_lower:.3g}")
+    reach = re.escape(f"epsilon >= {lower(best.strength_lower)}")
     with pytest.raises(CannotFire, match=f"can never refute 20-DP with 3000 and 3000.*{reach}"):
         examined(np.zeros(3000), np.ones(3000), PureDP(20.0), bound=bound)
     within = PureDP(0.9 * best.strength_lower)

@@ -219,7 +219,8 @@ def test_the_draws_are_shared_evenly_among_the_trials(
 
 def test_a_finder_that_has_no_more_pairs_ends_the_run() -> None:
     tester = Scripted()
-    found = audit(tester, dpaudit.replace_one(dpaudit.categories("a", "b"), max_records=1))
+    with pytest.warns(dpaudit.HealthWarning, match="gave 1.0 at all of 94 draws"):
+        found = audit(tester, dpaudit.replace_one(dpaudit.categories("a", "b"), max_records=1))
     assert found.pairs_tried == len(tester.calls) // 2 == 1  # ab; ba is the same, the other way
 
 
@@ -233,7 +234,7 @@ def test_outputs_of_changing_form_are_one_list() -> None:
     assert isinstance(outputs, list)
     assert len(outputs) == 118
     assert outputs[:8] == [1.0] * 8
-    assert outputs[-1] == "word"
+    assert outputs[8:104] == ["word"] * 96  # three pieces of 32
 
 
 # --- what becomes of the answers ------------------------------------------------------------------
@@ -570,7 +571,7 @@ def test_too_little_time_for_power_ends_the_run() -> None:
     assert "The time ended before trial 1 of 20" in found.warnings[0]
 
 
-@pytest.mark.parametrize("calls", [0, 1, 5, 9])
+@pytest.mark.parametrize("calls", [0, 1, 7, 13])
 def test_an_interrupted_audit_returns_what_it_has(calls: int) -> None:
     sizes: list[int] = []
 
@@ -585,7 +586,7 @@ def test_an_interrupted_audit_returns_what_it_has(calls: int) -> None:
     enough = found.pairs_tried > 0  # a trial of 94 draws
     assert found.verdict is (Verdict.NOT_REFUTED if enough else Verdict.UNDECIDED)
     assert found.samples == sum(sizes)
-    assert found.pairs_tried == len(sizes) // 4  # 8 outputs and 39 more, of either side
+    assert found.pairs_tried == len(sizes) // 6  # 8, 32 and 7 outputs of either side
     assert "Interrupted" in str(found)
 
 
@@ -607,7 +608,7 @@ def test_an_interruption_while_certifying_keeps_the_refutation() -> None:
     def stopped(data: Any, size: int, rng: np.random.Generator) -> Floats:
         nonlocal drawn
         drawn += 1
-        if drawn > 4:
+        if drawn > 6:
             signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         return leak(data, size, rng)
 

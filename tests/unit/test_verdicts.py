@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import signal
 import warnings
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ def test_an_interruption_after_45_draws_is_undecided() -> None:
     def stopped(data: Any, size: int, rng: np.random.Generator) -> Floats:
         nonlocal made
         if made >= 45:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         made += size
         return honest(data, size, rng)
 

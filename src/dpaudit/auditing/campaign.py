@@ -104,7 +104,8 @@ class Campaign:
         finally:  # also when interrupted: say what was not searched
             with noting(self.warnings):
                 self._raising.warn(self.pairs_tried)
-                self.watch.close()
+        with noting(self.warnings):
+            self.watch.close()
         self.budget.watch = self._tell
 
     def _race(self, *, beyond_refutation: bool) -> None:

@@ -24,9 +24,9 @@ from dpaudit.auditing.sketch import Sketcher
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event, words_of
 from dpaudit.evidence import Counterexample
-from dpaudit.independence import Calls
+from dpaudit.independence import SIDES, Calls
 from dpaudit.mechanism import Mechanism
-from dpaudit.outputs import Encoder, FloatView, stack
+from dpaudit.outputs import Encoder, Table, stack
 from dpaudit.pair import Pair
 from dpaudit.returned import Outputs
 from dpaudit.stats.binomial import epsilon_from_event, make_ready
@@ -66,10 +66,12 @@ def suspect(
     seen: tuple[Outputs, Outputs],
     rng: np.random.Generator,
     *,
-    floats: FloatView = "real",
+    encoder: Encoder,
+    watch: Watch | None = None,
+    number: int = 0,
 ) -> Suspect:
     """The suspect of the outputs seen from either side."""
-    encoder, sample = Encoder(floats=floats), Sample()
+    sample = Sample()
     data, neighbour = (encoder.encode(side) for side in seen)
     order = rng.permutation(len(data) + len(neighbour))  # a sample may keep the latest rows only
     both = stack([encoder.widen(data), neighbour])
@@ -81,7 +83,15 @@ def suspect(
         more = math.log(len(data) / len(neighbour))  # outputs of one side say nothing by their sum
         return np.asarray(Ensemble(both.columns).fit(part) - more)
 
-    return Suspect(pair=pair, claim=claim, encoder=encoder, sample=sample, log_odds=log_odds)
+    return Suspect(
+        pair=pair,
+        claim=claim,
+        encoder=encoder,
+        sample=sample,
+        log_odds=log_odds,
+        watch=watch,
+        number=number,
+    )
 
 
 def certify(
@@ -177,14 +187,17 @@ def _holds(
 
 def _look_for_clusters(found: Suspect, watch: Watch, event: Event, counted: CountedCalls) -> None:
     """Raise `DependentDraws` if the event comes in clusters, call by call."""
-    words, keys = (
-        words_of(event, found.encoder),
-        ((found.number, "data"), (found.number, "neighbour")),
-    )
+
+    def holds(table: Table) -> npt.NDArray[np.bool_]:
+        return event.holds(found.encoder.widen(table))
+
+    words = words_of(event, found.encoder)
     watch.refuse_frozen()
     watch.independence.count(words, *counted.calls)
-    sides: dict[Hashable, Calls] = dict(zip(keys, counted.calls, strict=True))
-    watch.independence.count_with_earlier(words, event.holds, sides)
+    sides: dict[Hashable, Calls] = {
+        (found.number, side): calls for side, calls in zip(SIDES, counted.calls, strict=True)
+    }
+    watch.independence.count_with_earlier(words, holds, sides)
 
 
 def certify_on_draws(

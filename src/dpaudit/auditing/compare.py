@@ -25,7 +25,7 @@ from dpaudit.claims import Claim
 from dpaudit.deck import SIDES, Deck, in_hand
 from dpaudit.evidence import Audit, Counterexample
 from dpaudit.neighbours import as_finder
-from dpaudit.outputs import FloatView
+from dpaudit.outputs import Encoder, FloatView
 from dpaudit.returned import Outputs
 from dpaudit.testers.batch import BatchTester
 from dpaudit.testers.betting import BettingTester
@@ -148,7 +148,7 @@ def _test(
         data, neighbour = (
             deck.deal(side, deck.left(side) // 2) for side in (SIDES.data, SIDES.neighbour)
         )
-        found = suspect(SIDES, judge.claim, (data, neighbour), rng)
+        found = suspect(SIDES, judge.claim, (data, neighbour), rng, encoder=Encoder())
         counterexample = _certify_rest(found, deck, alpha=alpha)
     return ledger.audit(
         mechanism=name,

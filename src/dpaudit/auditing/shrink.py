@@ -28,7 +28,7 @@ from dpaudit.events import plainest_event
 from dpaudit.evidence import Counterexample
 from dpaudit.mechanism import Mechanism, with_errors
 from dpaudit.neighbours import Pair, Structured, fitted
-from dpaudit.outputs import FloatView
+from dpaudit.outputs import Encoder, FloatView
 from dpaudit.pair import shown
 from dpaudit.raising import OnError
 from dpaudit.returned import Outputs
@@ -209,7 +209,7 @@ class Shrinker:
         return False
 
     def _suspect(self, pair: Pair, seen: tuple[Outputs, Outputs]) -> Suspect:
-        return suspect(pair, self._claim, seen, self._rng(), floats=self._floats)
+        return suspect(pair, self._claim, seen, self._rng(), encoder=Encoder(floats=self._floats))
 
     def _draw(self, pair: Pair, size: int) -> tuple[Outputs, Outputs]:
         fresh = Rounds(

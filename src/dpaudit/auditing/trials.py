@@ -47,6 +47,7 @@ from dpaudit.evidence import (
 from dpaudit.evidence.verdicts import forecast_of
 from dpaudit.finders import Finder
 from dpaudit.health import noting
+from dpaudit.independence import SIDES
 from dpaudit.mechanism import Mechanism
 from dpaudit.outputs import Encoder
 from dpaudit.pair import Pair
@@ -58,6 +59,7 @@ from dpaudit.watch import Watch
 
 _TRIALS = 20  # of a search, unless the user says otherwise
 _FIRST, _GROWTH = 8, 8  # a trial's draws begin with so few and grow so fast
+_CALLS, _ENOUGH = 16, 32  # calls on a side, unless they had fewer draws: calls are compared
 _TIME = 0.85  # of the seconds, for trials: the rest is for certifying
 _SURE = 0.6  # of a trial's share of them is planned for draws: they may be slower, and are tested
 _CHEAPER = 0.7  # larger calls are tried as long as they make a draw so much cheaper
@@ -181,10 +183,11 @@ class TrialRun:
         self._budget = budget
         self._entropy = entropy
         self._progress = progress
-        self.watch = Watch(mechanism.name, Encoder())
+        self._encoder = Encoder()
+        self.watch = Watch(mechanism.name, self._encoder)
         self._pairs = TrialPairs(finder, mechanism, budget, entropy, self.notes)
         self._size = self._planned_size()
-        self._latest: tuple[Pair, Outputs, Outputs] | None = None
+        self._latest: tuple[int, Pair, Outputs, Outputs] | None = None
 
     def _planned_size(self) -> int:
         """How many outputs of a side each trial draws; refused if they could not refute."""
@@ -250,7 +253,7 @@ class TrialRun:
         except Exception as error:
             error.add_note(f"while testing {size} outputs of either side on {pair}")
             raise
-        self._latest = pair, outputs, neighbour_outputs
+        self._latest = trial, pair, outputs, neighbour_outputs
         spent = self._budget.spent
         self.ledger.enter(pair, outcome, share=share, draws=2 * size, samples=spent)
         self._finder.tell(pair, outcome.score)
@@ -287,7 +290,8 @@ class TrialRun:
         pieces: tuple[list[Outputs], list[Outputs]] = ([], [])
         tosses, made = np.random.default_rng(self._seed(0, trial, 2)), 0
         while made < draws:
-            wanted = min(max(_FIRST, (_GROWTH - 1) * made), draws - made)
+            most = max(-(-draws // _CALLS), _ENOUGH)
+            wanted = min(max(_FIRST, (_GROWTH - 1) * made), most, draws - made)
             size = min(self._timely(wanted, trial, side) for side in (0, 1))
             first = int(tosses.integers(2))
             for side in (first, 1 - first):
@@ -297,7 +301,7 @@ class TrialRun:
                 with noting(self.notes):
                     seed, of = self._seed(0, trial, side, made), (trial, side)
                     pieces[side].append(self._drawn(data, size, seed, of=of))
-                    self.watch.see_call((trial, side), pieces[side][-1])
+                    self.watch.see_call((trial, SIDES[side]), pieces[side][-1])
             made += size
             if self._pairs.see(trial, pieces[0][-1], pieces[1][-1]):
                 break
@@ -346,7 +350,7 @@ class TrialRun:
     def certify(self) -> Counterexample | None:
         """Put into words what the last trial found; the event is chosen on it and some more."""
         assert self._latest is not None
-        pair, *seen = self._latest
+        trial, pair, *seen = self._latest
         left = min(MOST, self._budget.samples - self._budget.spent)
         missing = max(int(left * FOR_CHOOSING) // 2 - len(seen[0]), 0)
         more = Rounds(
@@ -361,8 +365,17 @@ class TrialRun:
         for side, piece in enumerate(more.joined()):
             seen[side] = joined([seen[side], piece])
         rng = np.random.default_rng(self._seed(5))
+        found = suspect(
+            pair,
+            self.ledger.claim,
+            (seen[0], seen[1]),
+            rng,
+            encoder=self._encoder,
+            watch=self.watch,
+            number=trial,
+        )
         return certify_on_draws(
-            suspect(pair, self.ledger.claim, (seen[0], seen[1]), rng),
+            found,
             self._mechanism,
             draws=(left - 2 * missing) // 2,
             alpha=self._alpha,
