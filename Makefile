@@ -56,6 +56,7 @@ docs-outputs: $(VENV)/.core ## run the code of the pages and write down what it 
 benchmarks: $(VENV)/.core ## measure efficiency, validity, search and speed (hours)
 	@$(BIN)/python benchmarks/efficiency.py
 	@$(BIN)/python benchmarks/validity.py
+	@$(BIN)/python benchmarks/false_accusations.py
 	@$(BIN)/python benchmarks/search.py
 	@$(BIN)/python benchmarks/speed.py
 	@$(BIN)/python benchmarks/batch_validity.py

@@ -276,7 +276,6 @@ def summary(
 COLUMNS: list[Column[Accused]] = [
     Column("mechanism", lambda row: row.mechanism, "left"),
     Column("asked by", lambda row: row.asked_by, "left"),
-    Column("runs", lambda row: number(row.runs)),
     Column("before\n%", lambda row: number(_percent(row.share_refuted_before), 1)),
     Column("refuted\n%", lambda row: number(_percent(row.share_refuted), 1)),
     Column("stopped\n%", lambda row: number(_percent(row.share_stopped), 1)),
@@ -335,7 +334,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if outcomes[row]
     ]
     if rows:
-        show(f"Claims that hold, alpha {options.alpha:g}", COLUMNS, rows, NOTES)
+        title = f"Claims that hold, alpha {options.alpha:g}, {options.runs} runs each"
+        show(title, COLUMNS, rows, NOTES)
     complete = not finished.interrupted and options.rows is None
     name = BEFORE if options.as_before else NAME
     path = save(rows, folder=options.results, name=name, complete=complete)

@@ -71,6 +71,23 @@ def validity(lines: list[Line]) -> list[list[str]]:
     return [["mechanism", "claim", "audits", "pairs: mean (fewest)", "refuted"], *rows]
 
 
+def false_accusations(lines: list[Line]) -> list[list[str]]:
+    """The audits and the files; the CSV has the other ways to ask, too."""
+    shares = ("share_refuted_before", "share_refuted", "share_stopped")
+    rows = [
+        [
+            line["mechanism"],
+            line["asked_by"],
+            line["runs"],
+            *(f"{100 * float(line[share]):.1f} %" for share in shares),
+        ]
+        for line in lines
+        if line["asked_by"] in ("audit", "dpaudit samples")
+    ]
+    heads = ["mechanism", "asked by", "runs", "refuted before", "refuted", "stopped by an error"]
+    return [heads, *rows]
+
+
 def search(lines: list[Line]) -> list[list[str]]:
     """Pairs and draws until found; of honest mechanisms, how many runs accused them."""
     rows = [
@@ -137,6 +154,7 @@ def batch_speed(lines: list[Line]) -> list[list[str]]:
 TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "efficiency": efficiency,
     "validity": validity,
+    "false_accusations": false_accusations,
     "search": search,
     "speed": speed,
     "batch_validity": batch_validity,

@@ -41,6 +41,11 @@ def validity(scripts: None) -> ModuleType:
 
 
 @pytest.fixture
+def false_accusations(scripts: None) -> ModuleType:
+    return importlib.import_module("false_accusations")
+
+
+@pytest.fixture
 def search(scripts: None) -> ModuleType:
     return importlib.import_module("search")
 
@@ -211,6 +216,25 @@ def test_validity_holds_within_three_standard_errors(validity: ModuleType) -> No
     assert summary(130, wealth=(0.0, 2.0)) == (False, True)
     assert summary(0, wealth=(0.0, 2.3)) == (True, False)
     assert summary(0, wealth=(1.0, 1.0)) == (True, True)
+
+
+def test_false_accusations(
+    false_accusations: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ["--rows", "coin flips", "IntEnum, rarely None audit", "one noise a call, beside"]
+    options = ["--runs", "2", "--workers", "1", "--results", str(tmp_path), *chosen]
+    assert false_accusations.main([*options, "--as-before"]) == 0
+    (tmp_path / "false_accusations_before.partial.csv").rename(
+        tmp_path / "false_accusations_before.csv"
+    )
+    assert false_accusations.main(options) == 0
+    rows = read(tmp_path / "false_accusations.partial.csv")
+    assert [row["holds"] for row in rows] == ["yes"] * len(rows)
+    assert {row["share_failed"] for row in rows} == {"0"}
+    assert all(row["share_refuted_before"] == row["share_refuted"] for row in rows)
+    stopped = {row["mechanism"] for row in rows if row["share_stopped"] == "1"}
+    assert stopped == {"one noise a call, beside zeros"}
+    assert_whole(capsys.readouterr().out)
 
 
 def test_speed(speed: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
