@@ -12,6 +12,7 @@ import copy
 import dataclasses
 import enum
 import functools
+import types
 from collections.abc import Awaitable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
@@ -119,6 +120,12 @@ def has_plain_repr(kind: type) -> bool:
     return own is object.__repr__
 
 
+def is_read_by_field(kind: type) -> bool:
+    """Tell whether objects of a type are looked at field by field, not as one word."""
+    plain = has_plain_repr(kind) or issubclass(kind, types.SimpleNamespace)
+    return plain or dataclasses.is_dataclass(kind)
+
+
 def public_fields(value: Any) -> dict[str, Any]:
     """Give the public fields of an object by name: of a dataclass, an instance, or its slots."""
     return {name: one for name, one in _fields_of(value).items() if not name.startswith("_")}
@@ -150,6 +157,6 @@ def _parts(value: Any) -> list[Any]:
         return list(value)
     if isinstance(value, np.ndarray):
         return value.ravel().tolist() if value.dtype.hasobject else []
-    if has_plain_repr(type(value)) or dataclasses.is_dataclass(value):
+    if is_read_by_field(type(value)):
         return list(public_fields(value).values())
     return []

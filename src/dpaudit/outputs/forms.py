@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.readable import has_plain_repr, public_fields
+from dpaudit.readable import is_read_by_field, public_fields
 from dpaudit.returned import Raised
 
 _KNOWN = (Raised, enum.Enum, numbers.Number, Mapping, Sequence, Set)  # without a look inside
@@ -83,7 +83,7 @@ def _form(kind: type) -> str | None:
         return "array"
     if issubclass(kind, _KNOWN):
         return None
-    return "object" if has_plain_repr(kind) or dataclasses.is_dataclass(kind) else None
+    return "object" if is_read_by_field(kind) else None
 
 
 def _opened_array(value: Any) -> Any:
