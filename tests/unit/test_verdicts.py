@@ -18,7 +18,7 @@ from reported import not_refuted
 import dpaudit
 from dpaudit import ApproxDP, HealthWarning, PureDP, Verdict
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.trials import Ledger
+from dpaudit.auditing.ledger import Ledger
 from dpaudit.claims import Claim, GaussianDP
 from dpaudit.evidence import Evidence, PairRecord, Replayed, verdict_of
 from dpaudit.evidence.verdicts import draws_wanted, is_leaning

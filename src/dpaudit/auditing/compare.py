@@ -19,8 +19,8 @@ from dpaudit.auditing.certify import (
     suspect,
     suspect_of_bets,
 )
+from dpaudit.auditing.ledger import Ledger
 from dpaudit.auditing.race import Contender
-from dpaudit.auditing.trials import Ledger
 from dpaudit.claims import Claim
 from dpaudit.deck import SIDES, Deck, in_hand
 from dpaudit.evidence import Audit, Counterexample

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.certify import MOST
+from dpaudit.auditing.ledger import Ledger
 from dpaudit.auditing.rounds import Rounds, count_calls
-from dpaudit.auditing.trials import Ledger
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.deck import SIDES
 from dpaudit.events import Rule

@@ -4,11 +4,6 @@ Trial 1, 2, ... asks the finder for a pair, draws as many outputs of either side
 directions and stops when the claim is refuted (Kong, Medina, Ribero and Syed 2023,
 "DP-Auditorium", algorithm 1). Trial t may err with probability `alpha_t = alpha * 6 / (pi t)^2`,
 half of it in each direction, and these sum to at most alpha (MATH, section 3).
-
-The evidence is the wealth of a bettor to whom a trial is all or nothing. He begins with 1 and
-stakes `alpha_t / alpha` on trial t at odds `1 / alpha_t`, which is fair or worse under the claim.
-So the wealth is one supermartingale: what was not staked yet, and `1 / alpha` more after a
-refutation.
 """
 
 from __future__ import annotations
@@ -21,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit._version import __version__
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.certify import (
     FOR_CHOOSING,
@@ -29,22 +23,18 @@ from dpaudit.auditing.certify import (
     certify_on_draws,
     suspect,
 )
+from dpaudit.auditing.ledger import Ledger
 from dpaudit.auditing.pace import ROUND_SHARE
 from dpaudit.auditing.rounds import Rounds
 from dpaudit.auditing.shrink import simplest
 from dpaudit.auditing.trial_pairs import TrialPairs
 from dpaudit.batches import draw_side
-from dpaudit.claims import Claim, Scalable
+from dpaudit.claims import Claim
 from dpaudit.evidence import (
     Audit,
     Counterexample,
-    Evidence,
-    PairRecord,
     Progress,
-    software_in_use,
-    verdict_of,
 )
-from dpaudit.evidence.verdicts import forecast_of
 from dpaudit.finders import Finder
 from dpaudit.health import noting
 from dpaudit.independence import SIDES
@@ -54,7 +44,7 @@ from dpaudit.pair import Pair
 from dpaudit.returned import Outputs, joined
 from dpaudit.stats.rounding import round_up
 from dpaudit.testers.batch import CannotFire
-from dpaudit.testers.trials import Judge, Outcome, Trials, share_of_alpha
+from dpaudit.testers.trials import Judge, Trials, share_of_alpha
 from dpaudit.watch import Watch
 
 _TRIALS = 20  # of a search, unless the user says otherwise
@@ -63,99 +53,6 @@ _CALLS, _ENOUGH = 16, 32  # calls on a side, unless they had fewer draws: calls 
 _TIME = 0.85  # of the seconds, for trials: the rest is for certifying
 _SURE = 0.6  # of a trial's share of them is planned for draws: they may be slower, and are tested
 _CHEAPER = 0.7  # larger calls are tried as long as they make a draw so much cheaper
-_HISTORY = 2_000
-
-
-class Ledger:
-    """What was found on which pair, and the wealth against the claim."""
-
-    def __init__(self, claim: Claim, alpha: float, *, tester: str) -> None:
-        self.claim = claim
-        self.alpha = alpha
-        self._tester = tester
-        self.refuted = False
-        self.lower_bound = 0.0 if isinstance(claim, Scalable) else None
-        self.records: list[PairRecord] = []
-        self.strongest: PairRecord | None = None
-        self._best_score = -math.inf
-        self._unspent = 1.0  # share of alpha
-        self._trace: list[tuple[int, float]] = []
-
-    @property
-    def log_wealth(self) -> float:
-        """The log of the wealth; -inf once all of alpha is spent in vain."""
-        wealth = self._unspent + (1.0 / self.alpha if self.refuted else 0.0)
-        return math.log(wealth) if wealth > 0.0 else -math.inf
-
-    @property
-    def evidence(self) -> Evidence:
-        """The wealth after every trial."""
-        return Evidence(
-            trace=tuple(self._trace),
-            log_wealth=self.log_wealth,
-            peak=max(self.log_wealth, 0.0),
-        )
-
-    def enter(
-        self, pair: Pair, outcome: Outcome, *, share: float, draws: int, samples: int
-    ) -> None:
-        """Enter a trial of so many draws, the audit's `samples` up to now with them."""
-        before = self.log_wealth
-        self._unspent = max(self._unspent - share, 0.0)
-        self.refuted |= outcome.refuted
-        if self.lower_bound is not None and outcome.strength_lower is not None:
-            self.lower_bound = max(self.lower_bound, outcome.strength_lower)
-        gain = self.log_wealth - before
-        record = PairRecord(pair=pair, samples=draws, log_wealth=gain, growth=gain / draws)
-        self.records.append(record)
-        if outcome.refuted or outcome.score > self._best_score or self.strongest is None:
-            self.strongest, self._best_score = record, outcome.score
-        self._trace.append((samples, self.log_wealth))
-
-    def skip(self, share: float) -> None:
-        """A trial was begun and not tested: its share of alpha is gone."""
-        self._unspent = max(self._unspent - share, 0.0)
-
-    def audit(
-        self,
-        *,
-        mechanism: str,
-        target: str | None = None,
-        neighbours: str,
-        counterexample: Counterexample | None,
-        budget: Budget,
-        entropy: int,
-        notes: tuple[str, ...],
-        interrupted: bool,
-    ) -> Audit:
-        """All of it, as the result of an audit."""
-        evidence, history = self.evidence, tuple(self.records[:_HISTORY])
-        records = (*history, self.strongest)
-        made = Audit(
-            mechanism=mechanism,
-            claim=self.claim,
-            verdict=verdict_of(self.claim, self.alpha, evidence, records),
-            lower_bound=self.lower_bound,
-            counterexample=counterexample,
-            tester=self._tester,
-            evidence=evidence,
-            samples=budget.spent,
-            seconds=budget.elapsed,
-            alpha=self.alpha,
-            rng_seed=entropy,
-            pairs_tried=len(self.records),
-            neighbours=neighbours,
-            strongest=self.strongest,
-            detectable=None,
-            forecast=None,
-            history=history,
-            warnings=notes,
-            interrupted=interrupted,
-            version=__version__,
-            target=target,
-            software=software_in_use(),
-        )
-        return replace(made, forecast=forecast_of(made))
 
 
 class TrialRun:
