@@ -33,6 +33,7 @@ _EVENTS = 1e4  # a bound on how many events a search chooses from: the price of 
 _COMPARED = 256  # comparisons of two calls, at most
 _REMEMBERED_SIDES = 64  # memory does not grow with the pairs
 _KEPT_CALLS, _KEPT_DRAWS = 64, 64  # of a side, to count an event on that is chosen later
+_CELLS = 4_096  # of a table that is kept; a wide one has fewer rows
 
 Calls: TypeAlias = Sequence[tuple[int, int]]  # hits and draws
 SIDES = ("data", "neighbour")  # the second part of the key of a dataset
@@ -87,8 +88,9 @@ class IndependenceCheck:
     def see(self, key: Hashable, table: Table) -> None:
         """Look at the draws of one call on the dataset `key`."""
         side = self._side(key)
-        side.calls.append(table.take(np.arange(min(len(table), _KEPT_DRAWS))))
-        whole = min(len(table) // 3, _COMPARED)
+        most = max(_CELLS // max(table.columns, 1), 8)
+        side.calls.append(table.take(np.arange(min(len(table), _KEPT_DRAWS, most))))
+        whole = min(len(table) // 3, _COMPARED, most)
         if side.thirds is not None and whole > 0:
             self._compare(side, table, min(whole, len(side.thirds)))
         if whole > 0:
@@ -158,7 +160,7 @@ class IndependenceCheck:
         raise DependentDraws(
             f"{self._name} gives draws that depend on each other: two draws of one call are {how} "
             f"than draws of two calls in {often} of {closer + farther} comparisons of "
-            f"{self._names()[column]}; independent draws are in half of them. {_REMEDY}"
+            f"{self._names()[column]}; of independent draws it would be half. {_REMEDY}"
         )
 
 

@@ -24,8 +24,10 @@ def local_protocol(
     >>> print(local_protocol("constant", lambda value: 0, integers(1, 3), 0.0))
     constant: 0-DP; replace one of 1 record of integers(1, 3)
     """
+    release: Any = one_at_a_time(partial(_released, report))
+    release.__name__ = name  # as errors should call it
     return Subject(
-        mechanism=Mechanism(name=name, function=one_at_a_time(partial(_released, report))),
+        mechanism=Mechanism(name=name, function=release),
         claim=PureDP(epsilon),
         neighbours=replace_one(inputs, max_records=1),
     )
