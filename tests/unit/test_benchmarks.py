@@ -11,6 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import dpaudit
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 pytestmark = pytest.mark.skipif(
@@ -249,6 +251,13 @@ def test_speed(speed: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[
     )
     assert math.isclose(sum(shares.values()), 1.0, rel_tol=1e-3)
     assert_whole(capsys.readouterr().out)
+
+
+def test_beside(scripts: None, capsys: pytest.CaptureFixture[str]) -> None:
+    beside = importlib.import_module("beside")
+    older = str(Path(dpaudit.__file__).parents[1])
+    assert beside.main([older, "--draws", "3000", "--repeats", "1"]) == 0
+    assert "times as long" in capsys.readouterr().out
 
 
 def test_speed_stops_at_a_false_accusation(
