@@ -25,7 +25,7 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def outcome_of(running_time: ModuleType, tester: str, *, device: str = "cpu") -> Any:
-    trial = running_time.Trial(place=0, tester=tester, device=device, draws=2_000)
+    trial = running_time.Trial(place=0, tester=tester, device=device, draws=5_000)
     return running_time.run(running_time.Task(cell=trial, entropy=6))
 
 
