@@ -44,7 +44,8 @@ def in_hand(outputs: Any, neighbour_outputs: Any) -> tuple[Outputs, Outputs]:
 
 def _refuse_if_converted(outputs: Any, neighbour_outputs: Any) -> None:
     """Refuse a text array beside one of numbers: NumPy makes texts of numbers beside one word."""
-    arrays = [one for one in (outputs, neighbour_outputs) if isinstance(one, np.ndarray)]
+    given = (outputs, neighbour_outputs)
+    arrays = [np.asarray(one) for one in given if hasattr(one, "__array__")]
     kinds = {"number" if one.dtype.kind in "biufc" else one.dtype.kind for one in arrays} - {"O"}
     if len(kinds) > 1:
         raise InvalidSamples(

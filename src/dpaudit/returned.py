@@ -235,9 +235,12 @@ class ArrayForms:
 
     def see(self, result: object, name: str) -> None:
         """Look at what a call gave back; `InvalidOutput` if it is of another form than before."""
-        if not isinstance(result, np.ndarray) or result.dtype.kind == "O":
+        if not hasattr(result, "__array__"):
             return
-        self._first.setdefault(_form(result), result.dtype)
+        array = np.asarray(result)
+        if array.dtype.kind == "O":
+            return
+        self._first.setdefault(_form(array), array.dtype)
         forms = set(self._first)
         if len(forms) > 1 and forms != {"real", "integer"} and forms != {"real", "float"}:
             first, *_, last = self._first.values()

@@ -7,6 +7,7 @@ written by hand and made again.
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 from collections.abc import Callable, Iterator
 from datetime import date
 from itertools import islice
@@ -73,7 +74,11 @@ DOMAINS: dict[str, Domain] = {
     **{f"tables of {form}": tables(PEOPLE, form=form) for form in ("dicts", "columns", "numpy")},
     "filtered": integers(0, 100).filter(lambda number: number % 2 == 0, "even"),
     "mapped": integers(0, 9).map(str, inverse=int),
-    **{f"tables of {form}": tables(PEOPLE, form=form) for form in ("pandas", "polars")},
+    **{
+        f"tables of {form}": tables(PEOPLE, form=form)
+        for form in ("pandas", "polars")
+        if importlib.util.find_spec(form) is not None
+    },
 }
 USERS = records(user_id=integers(1, 9), minutes=floats(0, 60))
 MADE: dict[str, Callable[[Domain], Structured]] = {

@@ -285,3 +285,13 @@ def test_durations_and_moments_are_alike_in_whatever_unit() -> None:
     assert encoder.encode(day[2:]).numbers[0, 0] == 86_400.0
     moments = [np.datetime64("2024-05-01"), np.datetime64("2024-05-01T00:00:00.000")]
     assert len(np.unique(Encoder().encode(moments).codes())) == 1
+
+
+def test_a_series_that_pandas_changed_beside_other_outputs_is_refused() -> None:
+    from dpaudit.returned import InvalidOutput
+
+    pandas = pytest.importorskip("pandas")
+    mechanism = with_errors(lambda data, size: pandas.Series(data * size), "output")
+    mechanism.draw([2**60 + 1], 3, np.random.default_rng(0))
+    with pytest.raises(InvalidOutput, match="int64 at one call and of float64"):
+        mechanism.draw([np.nan], 1, np.random.default_rng(0))

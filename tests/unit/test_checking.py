@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import error_line, run
+from commands import error_line, run_apart
 from reported import not_refuted, of_words, refuted
 
 import dpaudit
@@ -255,7 +255,7 @@ def test_a_bad_file_is_one_line_and_exit_code_2(
     monkeypatch.chdir(tmp_path)
     form = changed(refuted(), lambda form: put(form, path, value))
     Path("audit.json").write_text(json.dumps(form))
-    result = run(command, "audit.json", *(["audit.json"] if command == "compare" else []))
+    result = run_apart(command, "audit.json", *(["audit.json"] if command == "compare" else []))
     assert result.exit_code == 2, result.output
     assert error_line(result).startswith("audit.json")
 
@@ -266,12 +266,12 @@ def test_a_folder_with_an_unreadable_file_is_reported_without_it(
     monkeypatch.chdir(tmp_path)
     refuted().save("a.json")
     Path("b.json").write_text('{"schema": 5, "schema": 5}')
-    result = run("report", ".", "-o", "site")
+    result = run_apart("report", ".", "-o", "site")
     assert result.exit_code == 0, result.output
     assert "left out: b.json: the field 'schema' is there twice" in result.output + result.stderr
     assert len(list((tmp_path / "site").glob("*.html"))) == 2
     Path("a.json").unlink()
-    assert "no audit in the folder '.' that can be read" in run("report", ".").output
+    assert "no audit in the folder '.' that can be read" in run_apart("report", ".").output
 
 
 def test_a_folder_with_an_unreadable_file_is_not_compared(tmp_path: Path) -> None:
@@ -280,6 +280,6 @@ def test_a_folder_with_an_unreadable_file_is_not_compared(tmp_path: Path) -> Non
         (tmp_path / folder).mkdir()
         refuted().save(tmp_path / folder / "a.json")
     (tmp_path / "new" / "b.json").write_text("{}")
-    result = run("compare", str(tmp_path / "old"), str(tmp_path / "new"))
+    result = run_apart("compare", str(tmp_path / "old"), str(tmp_path / "new"))
     assert result.exit_code == 2
     assert "b.json" in error_line(result)

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from commands import error_line, run
+from commands import error_line, run_apart
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,7 +80,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget_modules: None) 
 
 def tried(*arguments: str) -> None:
     """Run a command: an answer, or an error that is said in words."""
-    result = run(*arguments)
+    result = run_apart(*arguments)
     shown = [argument[:60] for argument in arguments]
     assert result.exit_code in (0, 1, 2, 3), (shown, result.exit_code)
     assert result.exception is None or isinstance(result.exception, SystemExit), shown
@@ -143,7 +143,7 @@ def test_odd_searches_are_refused_in_words(relation: str, option: str) -> None:
     ],
 )
 def test_numbers_that_are_none_are_refused(arguments: tuple[str, ...], words: str) -> None:
-    result = run("audit", *FORMS["audit"], *arguments)
+    result = run_apart("audit", *FORMS["audit"], *arguments)
     assert result.exit_code == 2
     assert words in result.stderr
 
@@ -163,7 +163,7 @@ def test_numbers_that_are_none_are_refused(arguments: tuple[str, ...], words: st
     ],
 )
 def test_targets_that_are_none_are_one_clear_line(target: str, words: str) -> None:
-    assert words in error_line(run("audit", target, *FORMS["audit"][1:]))
+    assert words in error_line(run_apart("audit", target, *FORMS["audit"][1:]))
 
 
 SEARCH = ("audit", "odd_code.py:honest", "--claim", "eps=1", "--samples", "60", "--relation")
@@ -187,7 +187,7 @@ SEARCH = ("audit", "odd_code.py:honest", "--claim", "eps=1", "--samples", "60", 
     ],
 )
 def test_nothing_is_allocated_by_a_number_alone(arguments: str, words: str) -> None:
-    assert words in error_line(run(*SEARCH, *arguments.split()))
+    assert words in error_line(run_apart(*SEARCH, *arguments.split()))
 
 
 @pytest.mark.usefixtures("here")
@@ -195,7 +195,7 @@ def test_nothing_is_allocated_by_a_number_alone(arguments: str, words: str) -> N
 @pytest.mark.parametrize("closed", [True, False])
 def test_deep_pairs_are_one_clear_line(depth: int, closed: bool) -> None:
     text = f"[[1], {'[' * depth}{']' * depth if closed else ''}]"
-    message = error_line(run("audit", *FORMS["audit"], "--pair", text))
+    message = error_line(run_apart("audit", *FORMS["audit"], "--pair", text))
     assert "--pair: more than 30 lists inside each other" in message or "is not JSON" in message
 
 
@@ -216,7 +216,7 @@ VALUES = st.recursive(
 def test_any_pair_is_audited_or_refused(pair: object, records: str) -> None:
     options = ("--records", records) if records else ()
     target = ("audit", "dpaudit.mechanisms:LaplaceCount", "--claim", "eps=1", "--samples", "40")
-    result = run(*target, "--seed", "1", "--pair", json.dumps(pair), *options)
+    result = run_apart(*target, "--seed", "1", "--pair", json.dumps(pair), *options)
     assert result.exit_code in (0, 1, 2, 3)
 
 
@@ -266,7 +266,7 @@ def test_a_header_is_not_believed(name: str) -> None:
     Path("odd.npz").write_bytes(zipped(HEADERS[name]))
     for file in ("odd.npy", "odd.npz"):
         assert f"{file} cannot be read: " in error_line(
-            run("samples", file, "a.npy", "--claim", "1")
+            run_apart("samples", file, "a.npy", "--claim", "1")
         )
 
 
@@ -276,7 +276,7 @@ def test_an_archive_is_not_believed() -> None:
     for at in (packed.index(b"PK\x03\x04") + 22, packed.index(b"PK\x01\x02") + 24):
         packed[at : at + 4] = struct.pack("<I", 2**32 - 2)  # the size of what is in it
     Path("odd.npz").write_bytes(bytes(packed))
-    words = error_line(run("samples", "odd.npz", "a.npy", "--claim", "1"))
+    words = error_line(run_apart("samples", "odd.npz", "a.npy", "--claim", "1"))
     assert "odd.npz cannot be read: it promises 4,294,967,294 bytes" in words
 
 
@@ -284,15 +284,15 @@ def test_an_archive_is_not_believed() -> None:
 def test_arrays_of_every_version_are_read() -> None:
     for version in (1, 2, 3):
         Path("v.npy").write_bytes(npy(header("(50,)"), version=version, body=b"\0" * 400))
-        assert run("samples", "v.npy", "v.npy", "--claim", "1").exit_code in (0, 3)
+        assert run_apart("samples", "v.npy", "v.npy", "--claim", "1").exit_code in (0, 3)
     np.savez_compressed("zeros.npz", np.zeros(100_000))
-    assert run("samples", "zeros.npz", "a.npy", "--claim", "1").exit_code in (0, 3)
+    assert run_apart("samples", "zeros.npz", "a.npy", "--claim", "1").exit_code in (0, 3)
 
 
 @pytest.mark.usefixtures("here")
 def test_deep_json_is_one_clear_line() -> None:
     Path("deep.json").write_text("[" * 100_000)
-    words = error_line(run("samples", "deep.json", "a.npy", "--claim", "1"))
+    words = error_line(run_apart("samples", "deep.json", "a.npy", "--claim", "1"))
     assert words == "deep.json cannot be read: it is too deep or too large."
 
 
@@ -301,6 +301,6 @@ def test_deep_json_is_one_clear_line() -> None:
 @pytest.mark.parametrize("command", ["report", "replay", "compare", "samples"])
 def test_a_device_is_not_read(command: str) -> None:
     more = {"compare": ("/dev/zero",), "samples": ("/dev/zero", "--claim", "1")}.get(command, ())
-    result = run(command, "/dev/zero", *more)
+    result = run_apart(command, "/dev/zero", *more)
     assert result.exit_code == 2
     assert "is a device. Name a file." in result.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import run
+from commands import run_apart
 
 import dpaudit
 
@@ -107,7 +107,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget_modules: None) 
 
 def refused(*arguments: str) -> str:
     """What a command says that neither has a verdict nor shows a traceback."""
-    result = run(*arguments)
+    result = run_apart(*arguments)
     assert result.exit_code == 2, (arguments, result.output)
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
@@ -188,7 +188,9 @@ def test_what_a_mechanism_prints_is_not_in_the_answer() -> None:
 
 @pytest.mark.usefixtures("here")
 def test_the_same_in_a_process_that_goes_on(capfd: pytest.CaptureFixture[str]) -> None:
-    result = run("audit", "code_that_leaves.py:printing", *OPTIONS, "--samples", "40", "--json")
+    result = run_apart(
+        "audit", "code_that_leaves.py:printing", *OPTIONS, "--samples", "40", "--json"
+    )
     assert result.exit_code in (0, 3), result.output
     assert json.loads(result.stdout)["mechanism"] == "printing"
     os.write(1, b"ours again")
@@ -256,7 +258,7 @@ def test_ctrl_c_gives_the_verdict_so_far() -> None:
         "    return rng.laplace(size=size)\n"
     )
     before = signal.getsignal(signal.SIGINT)
-    result = run("audit", "pressed.py:honest", *OPTIONS, "--samples", "20000", "--json")
+    result = run_apart("audit", "pressed.py:honest", *OPTIONS, "--samples", "20000", "--json")
     assert result.exit_code in (0, 3), result.output
     assert json.loads(result.stdout)["interrupted"]
     assert signal.getsignal(signal.SIGINT) is before
@@ -307,7 +309,7 @@ def test_nothing_but_a_plain_file_is_written_over(here: Path) -> None:
             commands += [("report", "audit.json", "-o", str(path))]
         commands += [("write", "code_that_leaves.py:honest", "--force", "-o", str(path))]
         for command in commands:
-            result = run(*command)
+            result = run_apart(*command)
             assert result.exit_code == 2, (command, result.output)
             assert (
                 "which a file would replace" in result.stderr or "is a directory" in result.stderr
