@@ -271,7 +271,7 @@ def test_a_folder_with_an_unreadable_file_is_reported_without_it(
     assert "left out: b.json: the field 'schema' is there twice" in result.output + result.stderr
     assert len(list((tmp_path / "site").glob("*.html"))) == 2
     Path("a.json").unlink()
-    assert "no audit in the folder '.' that can be read" in run_apart("report", ".").output
+    assert "no audit in the folder '.' that can be read" in run_apart("report", ".").stderr
 
 
 def test_a_folder_with_an_unreadable_file_is_not_compared(tmp_path: Path) -> None:
