@@ -57,9 +57,9 @@ def test_the_wealth_is_the_product_of_the_factors() -> None:
     assert math.exp(ours.log_wealth) == pytest.approx(1.5)
     ours.update(0, logs(1.0, 4.0), crossed=False)  # a pair's new factor replaces its old one
     assert math.exp(ours.log_wealth) == pytest.approx(2.0)
-    assert math.exp(ours.claim_peak) == pytest.approx(3.0)
+    assert math.exp(ours.peak) == pytest.approx(3.0)
     ours.update(1, logs(1.0, 0.1), crossed=False)
-    assert math.exp(ours.claim_peak) == pytest.approx(3.0)  # what was reached stays reached
+    assert math.exp(ours.peak) == pytest.approx(3.0)  # what was reached stays reached
 
 
 def test_the_target_is_where_the_product_reaches_the_goal() -> None:
@@ -78,7 +78,7 @@ def test_a_crossing_inside_a_batch_counts_even_if_the_wealth_fell_after_it() -> 
     ours = account(alpha=0.05)
     ours.update(0, logs(19.0), crossed=True)
     assert ours.refuted
-    assert math.exp(-ours.claim_peak) <= 0.05 * (1 + 1e-12)
+    assert math.exp(-ours.peak) <= 0.05 * (1 + 1e-12)
 
 
 def test_only_an_unbroken_run_of_levels_is_settled() -> None:
@@ -116,7 +116,7 @@ def test_the_claim_waits_for_the_levels_below_but_not_for_ever() -> None:
 
 def test_nothing_is_settled_at_the_start() -> None:
     ours = account(levels=3, place=2)
-    assert (ours.settled, ours.refuted, ours.log_wealth, ours.claim_peak) == (0, False, 0.0, 0.0)
+    assert (ours.settled, ours.refuted, ours.log_wealth, ours.peak) == (0, False, 0.0, 0.0)
 
 
 def test_settled_never_goes_down() -> None:

@@ -164,7 +164,11 @@ def test_what_can_be_read_tells_the_sides_apart(kind: str) -> None:
 
 
 def test_an_object_without_a_state_is_a_word() -> None:
-    assert Encoder().encode([readable_copy(Empty(), "f"), readable_copy(object(), "f")]) is not None
+    encoder = Encoder()
+    table = encoder.encode([readable_copy(Empty(), "f"), readable_copy(object(), "f")])
+    types = table.codes()[:, encoder.names.index("type(output)")]
+    found = [encoder.word(encoder.names.index("type(output)"), int(code)) for code in types]
+    assert found == ["Empty", "object"]
 
 
 def test_a_list_inside_itself_ends() -> None:

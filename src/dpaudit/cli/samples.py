@@ -80,7 +80,7 @@ def _run(options: dict[str, Any]) -> Audit:
 
 
 def read_both(path: Path, neighbour_path: Path) -> tuple[Any, Any]:
-    """The outputs in two files: how one of them is read does not depend on the other alone."""
+    """The outputs in two files, read by one rule for both."""
     return _without_headers(_read_file(path), _read_file(neighbour_path))
 
 
@@ -114,7 +114,7 @@ def _read_json(path: Path) -> Any:
 
 
 class _Text(list[Any]):
-    """The lines of a text file, each a list of cells; they are outputs once both files are read."""
+    """The lines of a text file, each a list of cells, before headers are left out."""
 
 
 def _read_text(path: Path) -> _Text:

@@ -149,15 +149,19 @@ def measure_epsilon(
 
 def _count(guess: Guess, source: Source, draws: int) -> Counts:
     """Guess so many draws; `DependentDraws` if the right guesses come in clusters."""
-    counts, calls = Counts(), ([], [])  # type: tuple[Counts, tuple[list[Any], list[Any]]]
+    counts = Counts()
+    data: list[tuple[int, int]] = []  # right guesses and draws of each call
+    neighbour: list[tuple[int, int]] = []
     for drawn in source.draw(draws):
-        for side, some in zip((True, False), drawn.sides, strict=True):
-            if len(some) > 0:
-                one = guess.count(some, np.full(len(some), side))
+        for table, is_data, calls in zip(
+            drawn.sides, (True, False), (data, neighbour), strict=True
+        ):
+            if len(table) > 0:
+                one = guess.count(table, np.full(len(table), is_data))
                 counts += one
-                calls[side].append((sum(one.right), len(some)))
+                calls.append((sum(one.right), len(table)))
     source.watch.refuse_frozen()
-    source.watch.independence.count("the guess is right", *calls)
+    source.watch.independence.count("the guess is right", data, neighbour)
     return counts
 
 

@@ -124,9 +124,10 @@ def _counts(index: Any) -> bool:
     return list(index) == list(range(len(index)))
 
 
-_ATTOSECONDS = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
-_ATTOSECONDS = {unit: seconds * 10**18 for unit, seconds in _ATTOSECONDS.items()} | {
-    unit: 1000**power for power, unit in enumerate(("as", "fs", "ps", "ns", "us", "ms"))
+_SECOND = 10**18  # attoseconds, the shortest unit that NumPy has
+_ATTOSECONDS = {
+    **{"W": 604_800 * _SECOND, "D": 86_400 * _SECOND, "h": 3_600 * _SECOND, "m": 60 * _SECOND},
+    **{unit: 1000**power for power, unit in enumerate(("as", "fs", "ps", "ns", "us", "ms", "s"))},
 }
 
 
@@ -144,4 +145,4 @@ def _opened_duration(value: np.timedelta64 | datetime.timedelta) -> Any:
     count = int(value.view(np.int64)) * step
     if unit in ("Y", "M"):
         return {"months": count * (12 if unit == "Y" else 1)}
-    return count * _ATTOSECONDS.get(unit, 10**18) / 10**18  # rounded once, in whatever unit
+    return count * _ATTOSECONDS.get(unit, _SECOND) / _SECOND  # rounded once, in whatever unit

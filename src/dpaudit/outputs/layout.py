@@ -79,8 +79,8 @@ class Layout:
     ) -> tuple[Place, bool] | None:
         """Where to write a length, a type or a message, and whether for every output.
 
-        It has a column once it varies. Without room for one, it is written for the outputs alone
-        that are unlike those seen before there was none: not for all because one is unlike.
+        It gets a column once it varies. When there is no room for one, only the outputs that differ
+        from those seen earlier are written, so that one odd output does not change the others.
         """
         if self.only is not None:
             return (self.place_inside(place, kind, key, name), True) if name in self.only else None

@@ -70,11 +70,6 @@ class Account:
         return float(self._total[self._place])
 
     @property
-    def claim_peak(self) -> float:
-        """The largest log-wealth against the claim itself."""
-        return float(self._peak[self._place])
-
-    @property
     def peak(self) -> float:
         """The largest log-wealth that the claim and every level below it have all reached.
 
