@@ -44,7 +44,7 @@ class Seconds:
 
 def tester_named(name: str, device: str) -> Any:
     """Make the tester; loads what it needs."""
-    from dpaudit import HistogramTester, HockeyStickTester, MMDTester, RenyiTester
+    from dpaudit.testers import HistogramTester, HockeyStickTester, MMDTester, RenyiTester
 
     match name:
         case "histogram":

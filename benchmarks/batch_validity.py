@@ -20,19 +20,17 @@ from normal_count import NormalCount
 from tables import RESULTS, Column, number, save, show, yes_or_no
 
 import dpaudit
-from dpaudit import (
-    ApproxDP,
-    GaussianDP,
+from dpaudit import ApproxDP, GaussianDP, PureDP
+from dpaudit.claims import Claim
+from dpaudit.testers import (
+    BatchTester,
     HistogramTester,
     HockeyStickTester,
     MMDTester,
-    PureDP,
     RenyiTester,
     Trials,
 )
-from dpaudit.claims import Claim
-from dpaudit.mechanisms import GaussianCount, LaplaceCount, RandomizedResponse
-from dpaudit.testers.batch import BatchTester
+from dpaudit.zoo import GaussianCount, LaplaceCount, RandomizedResponse
 
 SEED = 20_260_404
 EPSILONS = (0.01, 0.1, 1.0)

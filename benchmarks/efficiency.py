@@ -21,10 +21,10 @@ from normal_count import NormalCount
 from searching import search
 from tables import RESULTS, Column, mean_and_error, number, save, show, yes_or_no
 
-from dpaudit import mechanisms
+from dpaudit import zoo as mechanisms
 from dpaudit.claims import ApproxDP, GaussianDP, PureDP, RenyiDP, Scalable
-from dpaudit.mechanisms import LaplaceCount
 from dpaudit.neighbours import pairs
+from dpaudit.zoo import LaplaceCount
 
 SEED = 20_260_101
 REFERENCE = Path(__file__).parent / "reference" / "sequential.csv"

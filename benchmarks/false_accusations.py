@@ -30,7 +30,7 @@ from scipy.stats import binom
 from tables import RESULTS, Column, number, save, show, yes_or_no
 
 import dpaudit
-from dpaudit.returned import InvalidOutput
+from dpaudit.errors import DependentDraws, InvalidOutput
 
 SEED = 20_261_118
 NAME, BEFORE = "false_accusations", "false_accusations_before"
@@ -178,7 +178,7 @@ def _of_files(task: Task) -> str:
 
 
 def _histogram(mechanism: Any, neighbours: Any, task: Task) -> str:
-    tester = dpaudit.Trials(dpaudit.HistogramTester(), count=2)
+    tester = dpaudit.testers.Trials(dpaudit.testers.HistogramTester(), count=2)
     return _audited(mechanism, neighbours, task, tester=tester, samples=6_000)
 
 
@@ -188,7 +188,7 @@ ODD_WAYS: dict[str, Way] = {
     "audit, histogram": lambda name, task: _histogram(ODD[name], ONE_PAIR, task),
     "compare_samples": lambda name, task: _compared(ODD[name], task),
     "compare_samples, histogram": lambda name, task: _compared(
-        ODD[name], task, dpaudit.HistogramTester()
+        ODD[name], task, dpaudit.testers.HistogramTester()
     ),
     "measure_epsilon": lambda name, task: _measured(ODD[name], [0], [1], task),
 }
@@ -242,7 +242,7 @@ class Accused:
 
 def accuse(task: Task) -> str:
     """Ask once; "stopped" where an error says that outputs or draws cannot be used, or "failed"."""
-    stopping = (InvalidOutput, getattr(dpaudit, "DependentDraws", InvalidOutput))
+    stopping = (DependentDraws, InvalidOutput)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dpaudit.HealthWarning)
         try:

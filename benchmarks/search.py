@@ -22,7 +22,8 @@ from tables import RESULTS, Column, mean_and_error, number, save, show, yes_or_n
 
 from dpaudit.claims import PureDP
 from dpaudit.domains import floats, integers
-from dpaudit.mechanisms import (
+from dpaudit.neighbours import Relation, add_or_remove_one, query_answers
+from dpaudit.zoo import (
     SVT1,
     SVT3,
     SVT4,
@@ -34,7 +35,6 @@ from dpaudit.mechanisms import (
     NonDPLaplace1,
     NonDPLaplace2,
 )
-from dpaudit.neighbours import Relation, add_or_remove_one, query_answers
 
 SEED = 20_260_505
 ALPHA = 0.05
@@ -143,7 +143,7 @@ def hunts() -> list[Hunt]:
         add(
             LeaksAtTwins(),
             1.0,
-            neighbours=add_or_remove_one(large, finder=finder),
+            neighbours=add_or_remove_one(large),
             finder=finder,
             samples=300_000,
             pair_limit=300 if wanted else None,
@@ -152,7 +152,7 @@ def hunts() -> list[Hunt]:
         add(
             LeaksNear(),
             1.0,
-            neighbours=add_or_remove_one(small, finder=finder),
+            neighbours=add_or_remove_one(small),
             finder=finder,
             samples=1_000_000,
             pair_limit=500 if wanted else None,
@@ -178,6 +178,7 @@ def run(task: Task) -> Outcome:
         alpha=ALPHA,
         samples=hunt.samples,
         entropy=task.entropy,
+        finder=hunt.finder,
     )
     draws = campaign.evidence.trace[-1][0]
     return Outcome(refuted=campaign.account.refuted, pairs=campaign.pairs_tried, draws=draws)

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.campaign import Campaign
+from dpaudit.auditing import Budget, Campaign
 from dpaudit.claims import Claim
 from dpaudit.mechanism import as_mechanism
-from dpaudit.neighbours import as_finder
+from dpaudit.search import as_finder
 
 
 def search(
@@ -22,13 +21,14 @@ def search(
     alpha: float,
     samples: int,
     entropy: int,
+    finder: str = "auto",
 ) -> Campaign:
     """Search as `dpaudit.audit(..., rng=entropy)` does, and stop at the verdict."""
     seed = np.random.SeedSequence(entropy, spawn_key=(2,))
     campaign = Campaign(
         as_mechanism(mechanism),
         claim,
-        as_finder(neighbours, np.random.default_rng(seed)),
+        as_finder(neighbours, finder, np.random.default_rng(seed)),
         alpha=alpha,
         budget=Budget(samples, None),
         entropy=entropy,

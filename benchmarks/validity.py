@@ -22,14 +22,8 @@ from tables import RESULTS, Column, mean_and_error, number, save, show, yes_or_n
 
 from dpaudit.claims import ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpaudit.domains import floats
-from dpaudit.mechanisms import (
-    DPLaplace,
-    GaussianCount,
-    Geometric,
-    LaplaceCount,
-    RandomizedResponse,
-)
 from dpaudit.neighbours import Relation, add_or_remove_one, pairs
+from dpaudit.zoo import DPLaplace, GaussianCount, Geometric, LaplaceCount, RandomizedResponse
 
 SEED = 20_260_202
 SAMPLES = 5_000  # enough for about 22 pairs

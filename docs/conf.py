@@ -52,7 +52,7 @@ nitpick_ignore_regex = [
 def link_public_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.TextElement
 ) -> nodes.reference | None:
-    """Lead from `dpaudit.claims.PureDP`, as annotations say, to `dpaudit.PureDP`, as users do."""
+    """Lead from `dpaudit.claims.kinds.PureDP`, as annotations say, to `dpaudit.PureDP`, as users do."""
     name = node.get("reftarget", "").rpartition(".")[2]
     if node.get("refdomain") != "py" or name not in dpaudit.__all__:
         return None

@@ -5,7 +5,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from dpaudit.mechanisms import ZOO, ZooEntry
+from dpaudit.zoo import ZOO, ZooEntry
 
 
 class Zoo(SphinxDirective):

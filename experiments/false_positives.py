@@ -23,7 +23,7 @@ from table2 import ALPHA, ORDER, TESTERS
 from tables import Column, number
 
 from dpaudit.claims import Claim, PureDP, RenyiDP
-from dpaudit.mechanisms import ZOO, DPLaplace, ZooEntry
+from dpaudit.zoo import ZOO, DPLaplace, ZooEntry
 
 SEED = 20_260_808
 DRAWS = 50_000  # of a side

@@ -9,9 +9,11 @@ import numpy as np
 from table2 import ALPHA, TESTERS
 from verdicts import Ended, ended
 
-from dpaudit import BettingTester, Trials
+from dpaudit import BettingTester
 from dpaudit.claims import Claim
-from dpaudit.neighbours import Pair, pairs
+from dpaudit.neighbours import Pair
+from dpaudit.search import as_finder
+from dpaudit.testers import Trials
 
 
 def look(
@@ -35,5 +37,5 @@ def look(
     """
     batch, _ = TESTERS[tester]
     chosen: Any = BettingTester() if batch is None else Trials(batch, count=1)
-    finder = pairs([pair]).search(np.random.default_rng(0))  # a list is not searched by chance
+    finder = as_finder([pair], "auto", np.random.default_rng(0))
     return ended(mechanism, claim, finder, chosen, alpha=ALPHA, samples=2 * draws, entropy=entropy)

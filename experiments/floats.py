@@ -28,8 +28,9 @@ from study import Study, Task, study_main
 from tables import Column, number, yes_or_no
 
 import dpaudit
-from dpaudit import ApproxDP, Claim, PureDP, Subject
-from dpaudit.mechanisms import Geometric, Snapping
+from dpaudit import ApproxDP, PureDP, Subject
+from dpaudit.claims import Claim
+from dpaudit.zoo import Geometric, Snapping
 
 SEED = 20_261_116
 RESULTS = Path(__file__).parent / "results"
@@ -70,7 +71,7 @@ def of_opendp(kind: str, norm: str, claim: Claim) -> Subject:
 def of_diffprivlib(kind: str, **given: float) -> Subject:
     """A mechanism of diffprivlib with the claim that it makes."""
     mechanisms = importlib.import_module("diffprivlib.mechanisms")
-    made = dpaudit.from_diffprivlib(getattr(mechanisms, kind)(sensitivity=1, **given))
+    made = dpaudit.integrations.from_diffprivlib(getattr(mechanisms, kind)(sensitivity=1, **given))
     return replace(made, neighbours=ANSWERS)
 
 

@@ -26,7 +26,8 @@ from peers_figure import draw
 from study import Study, Task, study_main
 from tables import Column, number, yes_or_no
 
-from dpaudit import measure_epsilon, mechanisms
+from dpaudit import measure_epsilon
+from dpaudit import zoo as mechanisms
 
 SEED = 20_261_127
 HERE = Path(__file__).parent

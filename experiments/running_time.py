@@ -32,11 +32,11 @@ from study import Study, Task, study_main
 from tables import Column, mean_and_error, number
 from verdicts import Ended, ended
 
-from dpaudit import BettingTester, Trials
+from dpaudit import BettingTester
 from dpaudit.claims import PureDP
-from dpaudit.mechanisms import NonDPLaplace1
-from dpaudit.mechanisms.entry import pair_of
-from dpaudit.neighbours import as_finder
+from dpaudit.search import as_finder
+from dpaudit.testers import Trials
+from dpaudit.zoo import NonDPLaplace1, pair_of
 
 SEED = 20_261_010
 RESULTS = Path(__file__).parent / "results"
@@ -138,7 +138,7 @@ def _try(name: str, device: str, draws: int, *, entropy: int) -> Ended:
     return ended(
         NonDPLaplace1(EPSILON),
         PureDP(EPSILON),
-        as_finder([PAIR], np.random.default_rng(0)),
+        as_finder([PAIR], "auto", np.random.default_rng(0)),
         Trials(tester_named(name, device)) if bets is None else bets,
         alpha=ALPHA,
         samples=2 * draws,

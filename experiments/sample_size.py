@@ -28,10 +28,13 @@ from table2 import ALPHA, DELTA, TESTERS, TRIALS, AtMost
 from tables import Column, mean_and_error, number
 from verdicts import Ended, ended
 
-from dpaudit import BettingTester, Trials, mechanisms
+from dpaudit import BettingTester
+from dpaudit import zoo as mechanisms
 from dpaudit.claims import ApproxDP, PureDP
 from dpaudit.domains import floats
-from dpaudit.neighbours import Relation, add_or_remove_one, as_finder, query_answers
+from dpaudit.neighbours import Relation, add_or_remove_one, query_answers
+from dpaudit.search import as_finder
+from dpaudit.testers import Trials
 
 SEED = 20_260_808
 RESULTS = Path(__file__).parent / "results"
@@ -186,7 +189,7 @@ def _on_the_pair(task: Task[Setting]) -> Ended:
     return ended(
         getattr(mechanisms, cell.mechanism)(EPSILON),
         subject.claim,
-        as_finder([subject.pair], np.random.default_rng(0)),
+        as_finder([subject.pair], "auto", np.random.default_rng(0)),
         BettingTester(after_refuting="sharpen") if batch is None else Trials(batch),
         alpha=ALPHA,
         samples=2 * cell.draws,
@@ -201,7 +204,7 @@ def _by_search(task: Task[Setting]) -> Ended:
     return ended(
         getattr(mechanisms, cell.mechanism)(EPSILON),
         subject.claim,
-        AtMost(subject.neighbours(finder=cell.finder).search(rng), TRIALS),
+        AtMost(as_finder(subject.neighbours(), cell.finder, rng), TRIALS),
         BettingTester() if batch is None else Trials(batch, count=TRIALS),
         alpha=ALPHA,
         samples=2 * TRIALS * cell.draws,

@@ -24,10 +24,10 @@ from study import Study, Task, study_main
 from tables import Column, mean_and_error, number, yes_or_no
 from verdicts import ended
 
-from dpaudit import BettingTester, RenyiTester, Trials
-from dpaudit.mechanisms.entry import pair_of
-from dpaudit.mechanisms.gradient_descent import ScaledGD
-from dpaudit.neighbours import as_finder
+from dpaudit import BettingTester
+from dpaudit.search import as_finder
+from dpaudit.testers import RenyiTester, Trials
+from dpaudit.zoo import ScaledGD, pair_of
 
 SEED = 20_260_909
 RESULTS = Path(__file__).parent / "results"
@@ -122,7 +122,7 @@ def run(task: Task[Scaled]) -> Outcome:
         ended(
             cell.mechanism,
             cell.mechanism.claim(ORDER),
-            as_finder([PAIR], np.random.default_rng(0)),
+            as_finder([PAIR], "auto", np.random.default_rng(0)),
             TESTERS[cell.tester],
             alpha=ALPHA,
             samples=cell.samples,

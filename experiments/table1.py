@@ -29,7 +29,7 @@ from table1_figure import draw
 from table2 import ALPHA, DELTA, MEANS, MECHANISMS, ORDER, TESTERS
 from tables import Column, mean_and_error, number, yes_or_no
 
-from dpaudit import mechanisms
+from dpaudit import zoo as mechanisms
 from dpaudit.claims import ApproxDP, PureDP, RenyiDP
 
 Datasets: TypeAlias = tuple[Dataset, Dataset]

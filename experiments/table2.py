@@ -24,20 +24,20 @@ from table2_figure import draw
 from tables import Column, mean_and_error, number
 from verdicts import ended
 
-from dpaudit import (
-    BettingTester,
+from dpaudit import BettingTester
+from dpaudit import zoo as mechanisms
+from dpaudit.claims import ApproxDP, Claim, PureDP, RenyiDP
+from dpaudit.domains import floats
+from dpaudit.neighbours import Pair, Relation, add_or_remove_one, query_answers
+from dpaudit.search import Finder, as_finder
+from dpaudit.testers import (
+    BatchTester,
     HistogramTester,
     HockeyStickTester,
     MMDTester,
     RenyiTester,
     Trials,
-    mechanisms,
 )
-from dpaudit.claims import ApproxDP, Claim, PureDP, RenyiDP
-from dpaudit.domains import floats
-from dpaudit.finders import Finder
-from dpaudit.neighbours import Pair, Relation, add_or_remove_one, query_answers
-from dpaudit.testers.batch import BatchTester
 
 SEED = 20_260_606
 HERE = Path(__file__).parent
@@ -93,8 +93,8 @@ class Search:
     @property
     def neighbours(self) -> Relation:
         if self.mechanism in MEANS:
-            return add_or_remove_one(floats(0, 1), min_records=1, finder=self.finder)
-        return query_answers(10, sensitivity=1, finder=self.finder)
+            return add_or_remove_one(floats(0, 1), min_records=1)
+        return query_answers(10, sensitivity=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +176,7 @@ def run(task: Task[Search]) -> Outcome:
     """Search until the claim is refuted, or until pairs or draws are used up."""
     search = task.cell
     rng = np.random.default_rng(np.random.SeedSequence(task.entropy, spawn_key=(2,)))
-    finder = search.neighbours.search(rng)
+    finder = as_finder(search.neighbours, search.finder, rng)
     batch, _ = TESTERS[search.tester]
     how = ended(
         getattr(mechanisms, search.mechanism)(EPSILON),

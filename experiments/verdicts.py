@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpaudit import BettingTester, Trials
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.campaign import Campaign
-from dpaudit.auditing.trials import TrialRun
+from dpaudit import BettingTester
+from dpaudit.auditing import Budget, Campaign, TrialRun
 from dpaudit.claims import Claim
-from dpaudit.finders import Finder
 from dpaudit.mechanism import as_mechanism
+from dpaudit.search import Finder
+from dpaudit.testers import Trials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +40,8 @@ def ended(
     """Audit the pairs of a finder until the claim is refuted, or until they or draws run out.
 
     >>> import numpy as np
-    >>> from dpaudit.neighbours import as_finder
-    >>> finder = as_finder([([1.0], [])], np.random.default_rng(0))
+    >>> from dpaudit.search import as_finder
+    >>> finder = as_finder([([1.0], [])], "auto", np.random.default_rng(0))
     >>> tell = lambda data, size, rng: np.full(size, float(len(data)))
     >>> from dpaudit import PureDP
     >>> how = ended(tell, PureDP(1.0), finder, BettingTester(), alpha=0.05, samples=99, entropy=1)

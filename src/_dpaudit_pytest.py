@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpaudit.suite import EFFORTS, TURNS, USUAL, Effort, Turn, file_name, seed_of
+from dpaudit.testing import EFFORTS, TURNS, USUAL, Effort, Turn, file_name, seed_of
 
 if TYPE_CHECKING:
-    from dpaudit.evidence import Audit
+    from dpaudit.results import Audit
 
 FOLDER = ".dpaudit"  # in pytest's rootdir
 SETTINGS = pytest.StashKey["Settings"]()
@@ -201,7 +201,8 @@ class Run:
         """Show all audits of the run, one line each, the same whatever ran first."""
         if not self._rows:
             return
-        from dpaudit.report.table import Row, table
+        from dpaudit.report import Row
+        from dpaudit.report.table import table
 
         terminalreporter.section("dpaudit")
         ordered = sorted(self._rows, key=lambda entry: entry[0])
@@ -222,7 +223,7 @@ def _summarise(report: pytest.TestReport) -> None:
 
 def _turn(settings: Settings, test: str, found: Found) -> Turn:
     def note(audits: Sequence[Audit]) -> None:
-        from dpaudit.report.table import row_of
+        from dpaudit.report import row_of
 
         found.rows.append(tuple(row_of(audits)))
         if settings.report is not None:
@@ -246,7 +247,7 @@ def _turn(settings: Settings, test: str, found: Found) -> Turn:
 
 def write_pages(files: Sequence[str], folder: Path) -> None:
     """Write a page for each saved audit, and an index of them."""
-    from dpaudit.evidence import load
-    from dpaudit.report.html import write_suite
+    from dpaudit.report import write_suite
+    from dpaudit.results import load
 
     write_suite([load(file) for file in files], folder)

@@ -17,7 +17,7 @@ _LIBRARIES = (
 _IMPORTED_AS = {"python_dp": "pydp", "tumult": "tmlt"}
 
 collect_ignore = [
-    f"dpaudit/adapters/{name}.py"
+    f"dpaudit/integrations/{name}.py"
     for name in _LIBRARIES
     if find_spec(_IMPORTED_AS.get(name, name)) is None
 ]

@@ -37,7 +37,7 @@ def _loaded() -> None:
     """Runs of pytest in this process forget what they load: what they need comes before them."""
     import dpaudit
     import dpaudit.report.table
-    from dpaudit.mechanisms import LaplaceCount
+    from dpaudit.zoo import LaplaceCount
 
     for name in dpaudit.__all__:
         getattr(dpaudit, name)

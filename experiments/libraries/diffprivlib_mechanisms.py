@@ -34,7 +34,7 @@ def made(kind: str, **given: Any) -> Any:
 
 def of(kind: str, **given: Any) -> Callable[[], Subject]:
     """Who makes a subject of a mechanism, with the claim that it makes."""
-    return lambda: dpaudit.from_diffprivlib(made(kind, **given))
+    return lambda: dpaudit.integrations.from_diffprivlib(made(kind, **given))
 
 
 def on(neighbours: Callable[[], Any], kind: str, **given: Any) -> Callable[[], Subject]:

@@ -31,7 +31,9 @@ def of(tool: str, domain: Any = None, **settings: Any) -> Callable[[], Subject]:
 
     def make() -> Subject:
         call = getattr(importlib.import_module("diffprivlib.tools"), tool)
-        return dpaudit.from_diffprivlib(call, records=domain, max_records=RECORDS, **settings)
+        return dpaudit.integrations.from_diffprivlib(
+            call, records=domain, max_records=RECORDS, **settings
+        )
 
     return make
 
@@ -65,7 +67,7 @@ def of_columns(tool: str, **settings: Any) -> Callable[[], Subject]:
 
     split.__name__ = tool  # by which the neighbours are known
     domain = dpaudit.vectors(2, 0, 1)
-    return lambda: dpaudit.from_diffprivlib(
+    return lambda: dpaudit.integrations.from_diffprivlib(
         split, records=domain, max_records=RECORDS, epsilon=1.0, **settings
     )
 
@@ -78,7 +80,7 @@ def weighted(weight: float) -> Callable[[], Subject]:
         return call(data, weights=np.full(len(data), weight), **given)
 
     domain = dpaudit.floats(0, 1)
-    return lambda: dpaudit.from_diffprivlib(
+    return lambda: dpaudit.integrations.from_diffprivlib(
         histogram, records=domain, max_records=RECORDS, **IN_BINS
     )
 

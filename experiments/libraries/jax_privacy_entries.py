@@ -32,7 +32,9 @@ def as_subject(plan: Any) -> Subject:
     jnp: Any = importlib.import_module("jax.numpy")
     people = dpaudit.records(x=dpaudit.floats(-1, 1), y=dpaudit.floats(-1, 1))
     start = jnp.full(1, 0.1)
-    return dpaudit.from_jax_privacy(plan, loss, start, records=people, num_examples=PLACES)
+    return dpaudit.integrations.from_jax_privacy(
+        plan, loss, start, records=people, num_examples=PLACES
+    )
 
 
 def config_of(**settings: Any) -> Any:

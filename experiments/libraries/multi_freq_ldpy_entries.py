@@ -36,7 +36,7 @@ def function(module: str, name: str) -> Client:
 def oracle(name: str, k: int = VALUES, **settings: Any) -> Subject:
     """A frequency oracle for one report."""
     client = function(f"pure_frequency_oracles.{name}", f"{name}_Client")
-    return dpaudit.from_multi_freq_ldpy(client, k=k, epsilon=EPSILON, **settings)
+    return dpaudit.integrations.from_multi_freq_ldpy(client, k=k, epsilon=EPSILON, **settings)
 
 
 def read(client: Client, reading: Callable[[Any], Any], k: int = VALUES) -> Subject:
@@ -45,7 +45,7 @@ def read(client: Client, reading: Callable[[Any], Any], k: int = VALUES) -> Subj
     def report(value: int, k: int, epsilon: float) -> Any:
         return reading(client(value, k, epsilon))
 
-    return dpaudit.from_multi_freq_ldpy(report, k=k, epsilon=EPSILON)
+    return dpaudit.integrations.from_multi_freq_ldpy(report, k=k, epsilon=EPSILON)
 
 
 def subset_as_a_set() -> Subject:

@@ -17,7 +17,7 @@ from entry import Entry
 
 import dpaudit
 from dpaudit import ApproxDP, Subject
-from dpaudit.adapters.opacus import claim_of
+from dpaudit.integrations.opacus import claim_of
 
 SAMPLES = 2_500
 SIZE = 4
@@ -120,7 +120,7 @@ def training(
     if settings.get("grad_sample_mode") == "ghost":
         settings["criterion"] = importlib.import_module("torch").nn.MSELoss()
     engine, module, optimizer, *criterion, loader = private(zeros(SIZE), batch=batch, **settings)
-    return dpaudit.from_opacus(
+    return dpaudit.integrations.from_opacus(
         loop(*criterion) if train is None else train,
         engine=engine,
         module=module,

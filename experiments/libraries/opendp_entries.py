@@ -170,7 +170,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         function="then_sum of ints",
-        make=lambda: dpaudit.from_opendp(whole_sum(10)),
+        make=lambda: dpaudit.integrations.from_opendp(whole_sum(10)),
         samples=SLOW,
         watched="an empty dataset",
     ),
@@ -199,7 +199,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         function="then_resize, then_mean, then_laplace",
-        make=lambda: dpaudit.from_opendp(resized_mean()),
+        make=lambda: dpaudit.integrations.from_opendp(resized_mean()),
         samples=FEWER,
         watched="an empty dataset",
     ),

@@ -59,7 +59,9 @@ def noise(kind: Kind, name: str, **given: Any) -> Subject:
     dp = opendp()
     alone = dp.atom_domain(T=kind, nan=False) if kind is float else dp.atom_domain(T=kind)
     make = getattr(dp.m, name)
-    subject = dpaudit.from_opendp(make(alone, dp.absolute_distance(T=kind), scale=1.0, **given))
+    subject = dpaudit.integrations.from_opendp(
+        make(alone, dp.absolute_distance(T=kind), scale=1.0, **given)
+    )
     norm = "l2_distance" if name == "make_gaussian" else "l1_distance"
     vector = make(*answers(kind, norm=norm), scale=1.0, **given)
 
@@ -82,7 +84,7 @@ def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
 
 def many_at_once(measurement: Any, **given: Any) -> Subject:
     """What the adapter makes of it, drawn as a composition of many releases: that is faster."""
-    subject = dpaudit.from_opendp(measurement, **given)
+    subject = dpaudit.integrations.from_opendp(measurement, **given)
     several = opendp().c.make_composition([measurement] * AT_ONCE)
 
     def released(data: Any, size: int) -> list[Any]:
@@ -98,7 +100,7 @@ def scored(name: str, measure: str, **given: Any) -> Subject:
     dp = opendp()
     space = answers(float, norm="linf_distance")
     made = getattr(dp.m, name)(*space, getattr(dp, measure)(), scale=2.0, **given)
-    return dpaudit.from_opendp(made)
+    return dpaudit.integrations.from_opendp(made)
 
 
 def clamped_sum(records: Domain, *, null: bool = False) -> Subject:
@@ -108,7 +110,7 @@ def clamped_sum(records: Domain, *, null: bool = False) -> Subject:
     if null:
         space = space >> dp.t.then_impute_constant(0.5)
     total = space >> dp.t.then_clamp((0.0, 1.0)) >> dp.t.then_sum()
-    return dpaudit.from_opendp(total >> dp.m.then_laplace(scale=1.0), records=records)
+    return dpaudit.integrations.from_opendp(total >> dp.m.then_laplace(scale=1.0), records=records)
 
 
 def whole_sum(bound: int, kind: Kind = int) -> Any:
@@ -122,7 +124,7 @@ def overflowing_sum() -> Subject:
     """A sum that does not fit into its type, on either side of zero."""
     far, near = 2**62, 1
     return between(
-        dpaudit.from_opendp(whole_sum(far, LONG)),
+        dpaudit.integrations.from_opendp(whole_sum(far, LONG)),
         ([far, far, far], [far, far]),
         ([far, far, -far], [far, far, far, -far]),
         ([far, -far, far, far], [far, -far, far]),
@@ -137,7 +139,7 @@ def huge_sum() -> Subject:
     space = numbers(bounds=(-1e290, 1e290), nan=False)
     measurement = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=1e290)
     return between(
-        dpaudit.from_opendp(measurement),
+        dpaudit.integrations.from_opendp(measurement),
         ([1e290, 1.0, -1e290], [1e290, -1e290]),
         ([1e290, 1.0, -1e290], [-1e290, 1e290, 1.0, 1e290]),
         ([1e290] * 9, [1e290] * 10),
@@ -157,7 +159,7 @@ def resized_mean() -> Any:
 def in_another_order() -> Subject:
     """Datasets that differ by a record and in their order: which records are cut off is random."""
     return between(
-        dpaudit.from_opendp(resized_mean()),
+        dpaudit.integrations.from_opendp(resized_mean()),
         ([10.0] * 5 + [0.0] * 5, [0.0] * 5 + [10.0] * 4),
         ([0.0, 10.0, 10.0, 10.0, 10.0, 10.0], [10.0] * 5),
         ([], [10.0]),
@@ -169,19 +171,19 @@ def sized_statistic(name: str, scale: float) -> Subject:
     dp = opendp()
     space = numbers(bounds=(0.0, 10.0), nan=False, size=5)
     statistic = space >> getattr(dp.t, name)()
-    return dpaudit.from_opendp(statistic >> dp.m.then_laplace(scale=scale), d_in=2)
+    return dpaudit.integrations.from_opendp(statistic >> dp.m.then_laplace(scale=scale), d_in=2)
 
 
 def counted(release: Callable[[Any, Any], Any]) -> Subject:
     """What is released of words; one of them may be none that was asked for."""
-    return dpaudit.from_opendp(release(opendp(), words()), records=CITIES)
+    return dpaudit.integrations.from_opendp(release(opendp(), words()), records=CITIES)
 
 
 def empty_or_null() -> Subject:
     """A count of records that are floats, NaN among them."""
     dp = opendp()
     count = numbers(nan=True) >> dp.t.then_count() >> dp.m.then_laplace(scale=1.0)
-    return dpaudit.from_opendp(count)
+    return dpaudit.integrations.from_opendp(count)
 
 
 def seen_once() -> Subject:
@@ -253,7 +255,7 @@ def bits(listed: Sequence[tuple[bytes, bytes]]) -> Subject:
 def outside_the_categories() -> Subject:
     """Randomized response on a word that is none of the outcomes."""
     made = opendp().m.make_randomized_response(["a", "b", "c"], prob=0.6)
-    subject = dpaudit.from_opendp(made, records=CITIES)
+    subject = dpaudit.integrations.from_opendp(made, records=CITIES)
     return between(subject, (["a"], ["never asked for"]), ([""], ["b"]))
 
 
@@ -263,14 +265,16 @@ def quantile(records: Domain | None = None) -> Subject:
     candidates = [float(number) for number in range(11)]
     space = numbers(bounds=(0.0, 10.0), nan=False) if records is None else numbers(nan=False)
     made = space >> dp.m.then_private_quantile(dp.max_divergence(), candidates, 0.5, 1.0)
-    return dpaudit.from_opendp(made, records=records)
+    return dpaudit.integrations.from_opendp(made, records=records)
 
 
 def canonical() -> Subject:
     """Noise of the canonical distribution."""
     dp = opendp()
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
-    return dpaudit.from_opendp(dp.m.make_canonical_noise(*space, d_in=1.0, d_out=(1.0, 0.01)))
+    return dpaudit.integrations.from_opendp(
+        dp.m.make_canonical_noise(*space, d_in=1.0, d_out=(1.0, 0.01))
+    )
 
 
 def fixed_delta() -> Subject:
@@ -278,7 +282,7 @@ def fixed_delta() -> Subject:
     dp = opendp()
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
     curve = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=2.0))
-    return dpaudit.from_opendp(dp.c.make_fix_delta(curve, 1e-3))
+    return dpaudit.integrations.from_opendp(dp.c.make_fix_delta(curve, 1e-3))
 
 
 def asked_of_a_context(ask: Callable[[Any], Any], **given: Any) -> Subject:
@@ -291,7 +295,7 @@ def asked_of_a_context(ask: Callable[[Any], Any], **given: Any) -> Subject:
         split_evenly_over=2,
         domain=dp.vector_domain(dp.atom_domain(T=float, nan=True)),
     )
-    return dpaudit.from_opendp(ask(context.query()), **given)
+    return dpaudit.integrations.from_opendp(ask(context.query()), **given)
 
 
 def several() -> Subject:
@@ -303,7 +307,7 @@ def several() -> Subject:
         space >> dp.t.then_sum() >> dp.m.then_laplace(scale=3.0),
         space >> dp.m.then_private_quantile(dp.max_divergence(), [0.0, 0.5, 1.0], 0.5, 3.0),
     ]
-    return dpaudit.from_opendp(dp.c.make_composition(parts))
+    return dpaudit.integrations.from_opendp(dp.c.make_composition(parts))
 
 
 def candidate() -> Subject:
@@ -322,7 +326,7 @@ def candidate() -> Subject:
         TO="(f64, ExtrinsicObject)",
     )
     made = dp.c.make_select_private_candidate(score, stop_probability=0.2, threshold=1.0)
-    return dpaudit.from_opendp(made)
+    return dpaudit.integrations.from_opendp(made)
 
 
 def overflowing_tree() -> Subject:
@@ -332,7 +336,7 @@ def overflowing_tree() -> Subject:
     tree = (counts, dp.l1_distance(T=int)) >> dp.t.then_b_ary_tree(2, 2)
     most = 2**31 - 1
     return between(
-        dpaudit.from_opendp(tree >> dp.m.then_laplace(scale=2.0)),
+        dpaudit.integrations.from_opendp(tree >> dp.m.then_laplace(scale=2.0)),
         ([most, 0], [most, 1]),
         ([most - 1, 1], [most - 1, 2]),
     )
@@ -347,6 +351,6 @@ def variance_far_from_zero() -> Subject:
     measurement = variance >> dp.m.then_laplace(scale=variance.map(2))
     others = [least + 0.25] * (size - 1)
     return between(
-        dpaudit.from_opendp(measurement, d_in=2),
+        dpaudit.integrations.from_opendp(measurement, d_in=2),
         ([least + 0.5, *others], [least + 0.25, *others]),
     )

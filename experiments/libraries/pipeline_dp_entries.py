@@ -96,7 +96,7 @@ def metric_of(
 ) -> Subject:
     """A metric as an audit sees it."""
     build = aggregation(metric, noise, public=public, **settings)
-    subject = dpaudit.from_pipeline_dp(
+    subject = dpaudit.integrations.from_pipeline_dp(
         build,
         epsilon=EPSILON,
         delta=0.0 if public and noise == "LAPLACE" else DELTA,
@@ -119,7 +119,7 @@ def selection(strategy: str, **settings: Any) -> Subject:
         engine, columns = engine_and_columns(accountant)
         return engine.select_partitions(rows, params, columns)
 
-    return dpaudit.from_pipeline_dp(
+    return dpaudit.integrations.from_pipeline_dp(
         select, epsilon=EPSILON, delta=DELTA, records=visits(), max_users=8
     )
 

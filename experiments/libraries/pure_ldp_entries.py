@@ -74,16 +74,18 @@ def supported(client: Any) -> Reading:
 
 
 def direct_encoding() -> Subject:
-    return dpaudit.from_pure_ldp(oracle("direct_encoding", "DEClient", EPSILON, ITEMS))
+    return dpaudit.integrations.from_pure_ldp(oracle("direct_encoding", "DEClient", EPSILON, ITEMS))
 
 
 def unary_encoding(*, use_oue: bool) -> Subject:
     client = oracle("unary_encoding", "UEClient", EPSILON, ITEMS, use_oue=use_oue)
-    return dpaudit.from_pure_ldp(client)
+    return dpaudit.integrations.from_pure_ldp(client)
 
 
 def histogram_encoding() -> Subject:
-    return dpaudit.from_pure_ldp(oracle("histogram_encoding", "HEClient", EPSILON, ITEMS))
+    return dpaudit.integrations.from_pure_ldp(
+        oracle("histogram_encoding", "HEClient", EPSILON, ITEMS)
+    )
 
 
 def thresholded() -> Subject:
@@ -99,7 +101,7 @@ def local_hashing(*, use_olh: bool) -> Subject:
 
 def fast_local_hashing() -> Subject:
     client = oracle("local_hashing", "FastLHClient", EPSILON, ITEMS, k=4, use_olh=True)
-    return dpaudit.from_pure_ldp(client)
+    return dpaudit.integrations.from_pure_ldp(client)
 
 
 def hadamard_response(epsilon: float) -> Subject:
@@ -107,7 +109,7 @@ def hadamard_response(epsilon: float) -> Subject:
     client = oracle(
         "hadamard_response", "HadamardResponseClient", epsilon, ITEMS, server.get_hash_funcs()
     )
-    return dpaudit.from_pure_ldp(client)
+    return dpaudit.integrations.from_pure_ldp(client)
 
 
 def with_type(report: Any) -> list[Any]:
@@ -121,18 +123,18 @@ def hadamard_mechanism() -> Any:
 
 def count_mean_sketch(*, is_hadamard: bool) -> Subject:
     client = oracle("apple_cms", "CMSClient", EPSILON, hashes(2, 4), 4, is_hadamard=is_hadamard)
-    return dpaudit.from_pure_ldp(client, records=dpaudit.integers(1, ITEMS))
+    return dpaudit.integrations.from_pure_ldp(client, records=dpaudit.integers(1, ITEMS))
 
 
 def private_count_sketch() -> Subject:
     pairs = list(zip(hashes(2, 4), hashes(2, 2), strict=True))
     client = oracle("priv_count_sketch", "PCSClient", EPSILON, 2, 4, pairs)
-    return dpaudit.from_pure_ldp(client, records=dpaudit.integers(1, ITEMS))
+    return dpaudit.integrations.from_pure_ldp(client, records=dpaudit.integers(1, ITEMS))
 
 
 def sketch_response() -> Subject:
     client = oracle("sketch_response", "SketchResponseClient", EPSILON, 4, hashes(2, 4), lh_k=4)
-    return dpaudit.from_pure_ldp(client)
+    return dpaudit.integrations.from_pure_ldp(client)
 
 
 def rappor() -> Subject:

@@ -35,7 +35,7 @@ def algorithm(name: str, records: Domain = UNIT, *, dtype: str = "float", **give
     if name != "Count":
         given = {"lower_bound": kind(0), "upper_bound": kind(1), **given}
     made = getattr(module, name)(epsilon=1.0, dtype=dtype, **given)
-    return dpaudit.from_python_dp(made, records=records, max_records=6)
+    return dpaudit.integrations.from_python_dp(made, records=records, max_records=6)
 
 
 def noise(name: str, kind: type = float, **given: float) -> Subject:
@@ -47,7 +47,7 @@ def noise(name: str, kind: type = float, **given: float) -> Subject:
         answer = kind(data[0])
         return [made.add_noise(answer) for _ in range(size)]
 
-    return replace(dpaudit.from_python_dp(made), mechanism=noisy)
+    return replace(dpaudit.integrations.from_python_dp(made), mechanism=noisy)
 
 
 def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
@@ -83,7 +83,7 @@ def inferred(name: str) -> Subject:
 def selection(strategy: str, partitions: int = 1, threshold: int | None = None) -> Subject:
     """Whether partitions are kept, by the number of their users."""
     module = importlib.import_module("pydp.algorithms.partition_selection")
-    return dpaudit.from_python_dp(
+    return dpaudit.integrations.from_python_dp(
         module.create_partition_strategy(strategy, 1.0, 0.01, partitions, threshold)
     )
 

@@ -28,8 +28,8 @@ from tables import Column, number
 
 import dpaudit
 from dpaudit import Audit, Counterexample, Verdict
-from dpaudit.pair import shown
-from dpaudit.report.showing import lower
+from dpaudit.domains import shown
+from dpaudit.report import lower
 
 SEED = 20_261_123
 RESULTS = Path(__file__).parents[1] / "results" / "libraries"

@@ -79,7 +79,7 @@ def quantile(
 
 def of_records(measurement: Any, records: Domain = UNIT) -> Subject:
     """A measurement of records, one more or less."""
-    return dpaudit.from_tumult(measurement, records=records, max_records=6)
+    return dpaudit.integrations.from_tumult(measurement, records=records, max_records=6)
 
 
 def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
@@ -92,7 +92,7 @@ def of_far_records() -> Subject:
     far = 2.0**62
     median = quantile(0.5, whole_numbers, upper=far)
     return between(
-        dpaudit.from_tumult(median),
+        dpaudit.integrations.from_tumult(median),
         ([LARGEST], []),
         ([LARGEST, LARGEST - 1], [LARGEST]),
         ([2**53, 2**53 + 1], [2**53]),
@@ -123,60 +123,66 @@ ENDS = (
 ENTRIES: tuple[Entry, ...] = (
     Entry(
         function="AddLaplaceNoise",
-        make=lambda: dpaudit.from_tumult(laplace()),
+        make=lambda: dpaudit.integrations.from_tumult(laplace()),
         tight=1.0,
     ),
     Entry(
         function="AddLaplaceNoise, far floats",
-        make=lambda: between(dpaudit.from_tumult(laplace()), *NEAR_AND_FAR),
+        make=lambda: between(dpaudit.integrations.from_tumult(laplace()), *NEAR_AND_FAR),
         samples=SLOW,
         watched="-0.0, denormals, 2^53",
     ),
     Entry(
         function="AddGeometricNoise",
-        make=lambda: dpaudit.from_tumult(core("AddGeometricNoise", 1)),
+        make=lambda: dpaudit.integrations.from_tumult(core("AddGeometricNoise", 1)),
         samples=100_000,
     ),
     Entry(
         function="AddGeometricNoise, largest ints",
-        make=lambda: between(dpaudit.from_tumult(core("AddGeometricNoise", 1)), *ENDS),
+        make=lambda: between(dpaudit.integrations.from_tumult(core("AddGeometricNoise", 1)), *ENDS),
         samples=SLOW,
         watched="the ends of 64 bits",
     ),
     Entry(
         function="AddGeometricNoise, alpha=20",
-        make=lambda: dpaudit.from_tumult(core("AddGeometricNoise", 20), d_in=20),
+        make=lambda: dpaudit.integrations.from_tumult(core("AddGeometricNoise", 20), d_in=20),
         samples=SLOW,
     ),
     Entry(
         function="AddDiscreteGaussianNoise",
-        make=lambda: dpaudit.from_tumult(core("AddDiscreteGaussianNoise", 1)),
+        make=lambda: dpaudit.integrations.from_tumult(core("AddDiscreteGaussianNoise", 1)),
         samples=SLOW,
     ),
     Entry(
         function="AddDiscreteGaussianNoise, largest ints",
-        make=lambda: between(dpaudit.from_tumult(core("AddDiscreteGaussianNoise", 1)), *ENDS),
+        make=lambda: between(
+            dpaudit.integrations.from_tumult(core("AddDiscreteGaussianNoise", 1)), *ENDS
+        ),
         samples=SLOWER,
         watched="the ends of 64 bits",
     ),
     Entry(
         function="AddGaussianNoise",
-        make=lambda: dpaudit.from_tumult(core("AddGaussianNoise", core("NumpyFloatDomain"), 1)),
+        make=lambda: dpaudit.integrations.from_tumult(
+            core("AddGaussianNoise", core("NumpyFloatDomain"), 1)
+        ),
         samples=SLOW,
     ),
     Entry(
         function="AddNoiseToSeries, Laplace",
-        make=lambda: dpaudit.from_tumult(core("AddNoiseToSeries", laplace())),
+        make=lambda: dpaudit.integrations.from_tumult(core("AddNoiseToSeries", laplace())),
         samples=SLOWER,
     ),
     Entry(
         function="AddNoiseToSeries, geometric",
-        make=lambda: dpaudit.from_tumult(core("AddNoiseToSeries", core("AddGeometricNoise", 1))),
+        make=lambda: dpaudit.integrations.from_tumult(
+            core("AddNoiseToSeries", core("AddGeometricNoise", 1))
+        ),
         samples=SLOWER,
     ),
     Entry(
         function="AddNoiseToSeries, discrete Gaussian",
-        make=lambda: dpaudit.from_tumult(
+        make=lambda: dpaudit.integrations.from_tumult(
             core("AddNoiseToSeries", core("AddDiscreteGaussianNoise", 1))
         ),
         samples=SLOWER,
@@ -225,7 +231,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         function="PureDPToRhoZCDP",
-        make=lambda: dpaudit.from_tumult(core("PureDPToRhoZCDP", laplace())),
+        make=lambda: dpaudit.integrations.from_tumult(core("PureDPToRhoZCDP", laplace())),
         samples=SLOW,
     ),
 )

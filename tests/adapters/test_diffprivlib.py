@@ -11,7 +11,8 @@ import pytest
 from commands import run
 
 import dpaudit
-from dpaudit.mechanism import InvalidMechanism, as_mechanism
+from dpaudit.errors import InvalidMechanism
+from dpaudit.mechanism import as_mechanism
 
 pytest.importorskip("diffprivlib", reason="diffprivlib is not installed")
 mechanisms = import_module("diffprivlib.mechanisms")
@@ -69,7 +70,9 @@ def test_laplace_noise_leaves_a_grid_that_depends_on_the_data() -> None:
 
 
 def test_outputs_repeat_with_the_audit_and_not_with_a_seed_of_their_own() -> None:
-    subject = dpaudit.from_diffprivlib(mechanisms.Laplace(epsilon=1, sensitivity=1, random_state=0))
+    subject = dpaudit.integrations.from_diffprivlib(
+        mechanisms.Laplace(epsilon=1, sensitivity=1, random_state=0)
+    )
     release = as_mechanism(subject.mechanism)
     first, again = (release.draw(np.zeros(1), 5, np.random.default_rng(3)) for _ in range(2))
     assert np.array_equal(first, again)
@@ -81,15 +84,21 @@ def test_a_tool_keeps_its_claim(tool: str) -> None:
     bounds = {} if tool == "count_nonzero" else {"bounds": (0, 1)}
     records = dpaudit.floats(0, 1) if tool == "count_nonzero" else None
     call = getattr(tools, tool)
-    subject = dpaudit.from_diffprivlib(call, epsilon=1.0, records=records, max_records=5, **bounds)
+    subject = dpaudit.integrations.from_diffprivlib(
+        call, epsilon=1.0, records=records, max_records=5, **bounds
+    )
     assert not dpaudit.audit(subject, samples=1_500, rng=1).refuted
 
 
 def test_a_tool_with_a_smaller_claim_is_refuted() -> None:
-    mean = dpaudit.from_diffprivlib(tools.mean, epsilon=3.0, bounds=(0, 1), max_records=5)
+    mean = dpaudit.integrations.from_diffprivlib(
+        tools.mean, epsilon=3.0, bounds=(0, 1), max_records=5
+    )
     assert mean.claim == dpaudit.PureDP(3.0)
     assert dpaudit.audit(mean, dpaudit.PureDP(0.05), samples=10_000, rng=1).refuted
-    counts = dpaudit.from_diffprivlib(tools.histogram, epsilon=1.0, bins=3, range=(0, 1))
+    counts = dpaudit.integrations.from_diffprivlib(
+        tools.histogram, epsilon=1.0, bins=3, range=(0, 1)
+    )
     assert not dpaudit.audit(counts, samples=1_500, rng=1).refuted
     replaced = dpaudit.replace_one(dpaudit.floats(0, 1), max_records=3)
     claim = dpaudit.PureDP(0.05)
@@ -98,11 +107,13 @@ def test_a_tool_with_a_smaller_claim_is_refuted() -> None:
 
 def test_a_model_is_what_it_has_learned() -> None:
     scaler = models.StandardScaler(epsilon=1.0, bounds=([0, 0], [1, 1]))
-    subject = dpaudit.from_diffprivlib(scaler, records=dpaudit.vectors(2, 0, 1), max_records=4)
+    subject = dpaudit.integrations.from_diffprivlib(
+        scaler, records=dpaudit.vectors(2, 0, 1), max_records=4
+    )
     assert not dpaudit.audit(subject, samples=600, rng=1).refuted
     taught = dpaudit.records(x=dpaudit.vectors(1, 0, 1), y=dpaudit.floats(0, 1))
     line = models.LinearRegression(epsilon=1.0, bounds_X=(0, 1), bounds_y=(0, 1))
-    fitted = dpaudit.from_diffprivlib(line, records=taught, max_records=4)
+    fitted = dpaudit.integrations.from_diffprivlib(line, records=taught, max_records=4)
     drawn = as_mechanism(fitted.mechanism).draw(
         [{"x": np.array([0.5]), "y": 0.5}] * 4, 3, np.random.default_rng(1)
     )
@@ -113,7 +124,7 @@ def test_whole_values_lie_within_bounds_that_may_be_halves_or_infinite() -> None
     folded = mechanisms.GeometricFolded(epsilon=1, lower=0.5, upper=10.5)
     open_ended = mechanisms.GeometricTruncated(epsilon=1, lower=1, upper=float("inf"))
     for mechanism in (folded, open_ended):
-        listed = list(dpaudit.from_diffprivlib(mechanism).neighbours.edge_pairs())
+        listed = list(dpaudit.integrations.from_diffprivlib(mechanism).neighbours.edge_pairs())
         assert listed
         assert all(side.min() >= 1 for pair in listed for side in (pair.data, pair.neighbour))
 
@@ -122,7 +133,7 @@ def test_a_tool_may_be_wrapped() -> None:
     def half(data: Any, **settings: Any) -> Any:
         return tools.mean(data[::2], **settings)
 
-    subject = dpaudit.from_diffprivlib(half, epsilon=2.0, bounds=(0, 1))
+    subject = dpaudit.integrations.from_diffprivlib(half, epsilon=2.0, bounds=(0, 1))
     assert subject.claim == dpaudit.PureDP(2.0)
 
 
@@ -132,7 +143,7 @@ def test_a_tree_is_its_splits_and_labels(kind: str) -> None:
     if kind == "RandomForestClassifier":
         model.set_params(n_estimators=1)
     taught = dpaudit.records(x=dpaudit.vectors(1, 0, 1), y=dpaudit.integers(0, 1))
-    release = as_mechanism(dpaudit.from_diffprivlib(model, records=taught).mechanism)
+    release = as_mechanism(dpaudit.integrations.from_diffprivlib(model, records=taught).mechanism)
     zeros, ones = (
         np.array(release.draw([{"x": np.zeros(1), "y": y}] * 4, 5, np.random.default_rng(1)))
         for y in (0, 1)
@@ -142,13 +153,13 @@ def test_a_tree_is_its_splits_and_labels(kind: str) -> None:
 
 def test_what_cannot_be_made_a_subject_is_said() -> None:
     with pytest.raises(InvalidMechanism, match=r"or it looks for them in the data, which is a"):
-        dpaudit.from_diffprivlib(tools.mean, epsilon=1.0)
+        dpaudit.integrations.from_diffprivlib(tools.mean, epsilon=1.0)
     with pytest.raises(InvalidMechanism, match="say what StandardScaler is fitted on"):
-        dpaudit.from_diffprivlib(models.StandardScaler(epsilon=1.0))
+        dpaudit.integrations.from_diffprivlib(models.StandardScaler(epsilon=1.0))
     with pytest.raises(InvalidMechanism, match="leave out epsilon"):
-        dpaudit.from_diffprivlib(mechanisms.Geometric(epsilon=1), epsilon=2)
+        dpaudit.integrations.from_diffprivlib(mechanisms.Geometric(epsilon=1), epsilon=2)
     with pytest.raises(InvalidMechanism, match="needs a mechanism, a tool or an unfitted model"):
-        dpaudit.from_diffprivlib(3)
+        dpaudit.integrations.from_diffprivlib(3)
 
 
 def test_the_command_line_takes_a_mechanism(

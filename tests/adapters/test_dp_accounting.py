@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.claims import InvalidClaim
+from dpaudit.errors import InvalidClaim
 
 dp_accounting = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
 pld = import_module("dp_accounting.pld.privacy_loss_distribution")
@@ -26,7 +26,7 @@ def claims(noise: float) -> list[dpaudit.Profile]:
     accountant = dp_accounting.rdp.RdpAccountant()
     accountant.compose(event)
     made = event, accountant, pld.from_gaussian_mechanism(noise)
-    return [dpaudit.from_dp_accounting(each) for each in made]
+    return [dpaudit.integrations.from_dp_accounting(each) for each in made]
 
 
 def test_three_ways_to_the_same_curve() -> None:
@@ -47,8 +47,10 @@ def test_the_truth_is_not_refuted_and_less_is(which: int) -> None:
 
 def test_a_sampled_event_and_what_is_none() -> None:
     step = dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.GaussianDpEvent(1.0))
-    claim = dpaudit.from_dp_accounting(dp_accounting.SelfComposedDpEvent(step, 10), name="10 steps")
+    claim = dpaudit.integrations.from_dp_accounting(
+        dp_accounting.SelfComposedDpEvent(step, 10), name="10 steps"
+    )
     assert str(claim) == "privacy profile '10 steps'"
     assert 0.0 < claim.delta(1.0) < dpaudit.GaussianDP(1.0).delta(1.0)
     with pytest.raises(InvalidClaim, match=r"a DpEvent, got 1\.0"):
-        dpaudit.from_dp_accounting(1.0)
+        dpaudit.integrations.from_dp_accounting(1.0)

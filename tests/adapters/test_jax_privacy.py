@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.mechanism import InvalidMechanism, as_mechanism
+from dpaudit.errors import InvalidMechanism
+from dpaudit.mechanism import as_mechanism
 
 pytest.importorskip("jax_privacy", reason="jax-privacy is not installed")
 jax = import_module("jax")
@@ -44,7 +45,7 @@ def plan(*, strategy: tuple[float, ...] = (1.0,), iterations: int = 1, **setting
 
 def subject(made: Any, **settings: Any) -> dpaudit.Subject:
     params = {"slope": jax.numpy.full(1, 0.1)}
-    return dpaudit.from_jax_privacy(
+    return dpaudit.integrations.from_jax_privacy(
         made, loss, params, records=RECORDS, **{"num_examples": 4, **settings}
     )
 
@@ -105,7 +106,7 @@ def test_a_record_is_counted_where_it_is_and_nowhere_else() -> None:
     release = as_mechanism(quiet.mechanism)
     sums = [release.draw([ONE] * many, 1, np.random.default_rng(3)) for many in range(5)]
     assert np.ravel(sums) == pytest.approx([0.0, -0.1, -0.2, -0.3, -0.4])
-    vector = dpaudit.from_jax_privacy(
+    vector = dpaudit.integrations.from_jax_privacy(
         plan(noise_multiplier=0.0, rescale_to_unit_norm=False),
         lambda params, batch: jax.numpy.sum(batch @ params),
         jax.numpy.zeros(2),

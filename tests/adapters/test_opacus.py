@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.adapters import opacus as adapter
-from dpaudit.mechanism import InvalidMechanism, as_mechanism
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations import opacus as adapter
+from dpaudit.mechanism import as_mechanism
 
 pytest.importorskip("opacus", reason="opacus is not installed")
 torch = import_module("torch")
@@ -101,7 +102,9 @@ def subject(
     loop: Callable[..., object], *, steps: int | None = None, size: int = 4, **settings: Any
 ) -> dpaudit.Subject:
     made = objects(size=size, **settings)
-    return dpaudit.from_opacus(loop, **made, records=RECORDS, max_records=size, steps=steps)
+    return dpaudit.integrations.from_opacus(
+        loop, **made, records=RECORDS, max_records=size, steps=steps
+    )
 
 
 def test_a_step_keeps_its_claim_and_most_of_it_is_certified() -> None:
@@ -160,7 +163,7 @@ def test_everything_is_left_as_it_was_and_no_budget_is_spent() -> None:
     momentum = made["optimizer"].state_dict()["state"][0]["momentum_buffer"].clone()
     history, generator = list(made["engine"].accountant.history), made["optimizer"].generator
     drawn = torch.random.get_rng_state(), generator.get_state()
-    run = dpaudit.from_opacus(train, **made, records=RECORDS)
+    run = dpaudit.integrations.from_opacus(train, **made, records=RECORDS)
     release = as_mechanism(run.mechanism)
     first, again = (release.draw([ONE], 4, np.random.default_rng(3)) for _ in range(2))
     assert np.array_equal(first, again)
@@ -203,15 +206,15 @@ def test_what_cannot_be_made_a_subject_is_said() -> None:
     made = objects()
     plain = {**made, "optimizer": made["optimizer"].original_optimizer}
     with pytest.raises(InvalidMechanism, match=r"that engine\.make_private returned, got SGD"):
-        dpaudit.from_opacus(train, **plain, records=RECORDS)
+        dpaudit.integrations.from_opacus(train, **plain, records=RECORDS)
     with pytest.raises(InvalidMechanism, match="steps must be at least 1, got 0"):
-        dpaudit.from_opacus(train, **made, records=RECORDS, steps=0)
+        dpaudit.integrations.from_opacus(train, **made, records=RECORDS, steps=0)
     with pytest.raises(InvalidMechanism, match="<lambda> took no step of the optimizer"):
-        dpaudit.from_opacus(lambda *given: 0, **made, records=RECORDS)
+        dpaudit.integrations.from_opacus(lambda *given: 0, **made, records=RECORDS)
     with pytest.raises(
         InvalidMechanism, match="leave out steps, and pass a max_records of at most 4"
     ):
-        dpaudit.from_opacus(train, **objects(poisson_sampling=False), records=RECORDS)
+        dpaudit.integrations.from_opacus(train, **objects(poisson_sampling=False), records=RECORDS)
     silent = objects(noise_multiplier=0.0, accountant="rdp")
     with pytest.raises(InvalidMechanism, match="RDPAccountant gives no finite epsilon"):
-        dpaudit.from_opacus(train, **silent, records=RECORDS)
+        dpaudit.integrations.from_opacus(train, **silent, records=RECORDS)

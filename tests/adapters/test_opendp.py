@@ -24,7 +24,7 @@ def noisy_sum() -> Any:
 
 
 def test_a_sum_of_records() -> None:
-    subject = dpaudit.from_opendp(noisy_sum())
+    subject = dpaudit.integrations.from_opendp(noisy_sum())
     assert subject.claim.delta(1.0) < 1e-6
     expected = add_or_remove_one(dpaudit.floats(0, 10), max_records=10)
     assert subject.neighbours == expected
@@ -41,7 +41,7 @@ def test_a_query_of_a_context_brings_its_distance() -> None:
         domain=dp.vector_domain(dp.atom_domain(T=float, nan=False)),
     )
     query = context.query().clamp((0.0, 1.0)).sum().laplace()
-    subject = dpaudit.from_opendp(query)
+    subject = dpaudit.integrations.from_opendp(query)
     assert subject.claim.delta(0.5) < 1e-6
     assert subject.neighbours.apart == 2
     assert not dpaudit.audit(query, samples=1_000, rng=1).refuted
@@ -60,11 +60,11 @@ def test_its_noise_is_on_a_grid_that_does_not_depend_on_the_data(kind: str) -> N
 
 def test_answers_and_their_norms() -> None:
     laplace = dp.m.make_laplace(*ANSWER, scale=1.0)
-    assert dpaudit.from_opendp(laplace, 2).neighbours == query_answers(1, 2)
-    assert dpaudit.from_opendp(laplace, 2).claim == dpaudit.PureDP(2.0)
+    assert dpaudit.integrations.from_opendp(laplace, 2).neighbours == query_answers(1, 2)
+    assert dpaudit.integrations.from_opendp(laplace, 2).claim == dpaudit.PureDP(2.0)
     vector = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=4)
     gaussian = dp.m.make_gaussian(vector, dp.l2_distance(T=float), scale=1.0)
-    subject = dpaudit.from_opendp(gaussian)
+    subject = dpaudit.integrations.from_opendp(gaussian)
     assert subject.claim == dpaudit.ZCDP(0.5)
     assert subject.neighbours == query_answers(4, norm=2)
     assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
@@ -74,7 +74,7 @@ def test_answers_and_their_norms() -> None:
 def test_whole_numbers() -> None:
     counts = dp.vector_domain(dp.atom_domain(T=int))
     geometric = dp.m.make_geometric(counts, dp.l1_distance(T=int), scale=1.0)
-    subject = dpaudit.from_opendp(geometric)
+    subject = dpaudit.integrations.from_opendp(geometric)
     assert subject.claim == dpaudit.PureDP(1.0)
     assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
     assert dpaudit.audit(subject, dpaudit.PureDP(0.01), samples=4_000, rng=1).refuted
@@ -83,23 +83,23 @@ def test_whole_numbers() -> None:
 def test_claims_with_a_delta() -> None:
     gaussian = dp.m.make_gaussian(*ANSWER, scale=1.0)
     curve = dp.c.make_zCDP_to_approxDP(gaussian)
-    profile = dpaudit.from_opendp(curve)
+    profile = dpaudit.integrations.from_opendp(curve)
     assert isinstance(profile.claim, dpaudit.Profile)
     assert not dpaudit.audit(profile, samples=1_000, rng=1).refuted
-    fixed = dpaudit.from_opendp(dp.c.make_fix_delta(curve, 1e-3)).claim
+    fixed = dpaudit.integrations.from_opendp(dp.c.make_fix_delta(curve, 1e-3)).claim
     assert isinstance(fixed, dpaudit.ApproxDP)
     assert fixed.delta_at_epsilon == 1e-3
 
 
 def test_any_two_values_are_neighbours_of_randomized_response() -> None:
-    answer = dpaudit.from_opendp(dp.m.make_randomized_response_bool(0.75))
+    answer = dpaudit.integrations.from_opendp(dp.m.make_randomized_response_bool(0.75))
     assert not dpaudit.audit(answer, samples=1_000, rng=1).refuted
     assert dpaudit.audit(answer, dpaudit.PureDP(0.01), samples=4_000, rng=1).refuted
     named = dp.m.make_randomized_response(["a", "b", "c"], prob=0.6)
     with pytest.raises(ValueError, match="Say so: from_opendp"):
-        dpaudit.from_opendp(named)
+        dpaudit.integrations.from_opendp(named)
     kinds = dpaudit.categories("a", "b", "c")
-    subject = dpaudit.from_opendp(named, records=kinds)
+    subject = dpaudit.integrations.from_opendp(named, records=kinds)
     assert subject.neighbours == replace_one(kinds, max_records=1)
     assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
 
@@ -109,7 +109,7 @@ def test_the_winner_of_a_noisy_maximum() -> None:
     for monotonic, epsilon in ((False, 2.0), (True, 1.0)):
         metric = dp.linf_distance(T=float, monotonic=monotonic)
         winner = dp.m.make_noisy_max(scores, metric, dp.max_divergence(), 1.0)
-        subject = dpaudit.from_opendp(winner)
+        subject = dpaudit.integrations.from_opendp(winner)
         assert subject.claim == dpaudit.PureDP(epsilon)
         assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
     assert dpaudit.audit(subject, dpaudit.PureDP(0.01), samples=4_000, rng=1).refuted
@@ -165,14 +165,14 @@ def sampled_mean() -> Any:
 )
 def test_a_claim_about_a_population_is_refused(around: Any) -> None:
     """Wherever it stands: the claim of the whole follows from the claim of its parts."""
-    for make in (dpaudit.from_opendp, dpaudit.audit):
+    for make in (dpaudit.integrations.from_opendp, dpaudit.audit):
         with pytest.raises(ValueError, match="but about a population of 100, of which the data"):
             make(around(sampled_mean()))
 
 
 def test_the_measurement_inside_a_population_is_audited() -> None:
     inside = sampled_mean().__opendp_dict__["__kwargs__"]["measurement"]
-    subject = dpaudit.from_opendp(inside, d_in=2)
+    subject = dpaudit.integrations.from_opendp(inside, d_in=2)
     assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
 
 
@@ -201,7 +201,7 @@ def interactive() -> dict[str, Any]:
 
 def test_what_gives_a_queryable_is_refused() -> None:
     for name, measurement in interactive().items():
-        for make in (dpaudit.from_opendp, dpaudit.audit):
+        for make in (dpaudit.integrations.from_opendp, dpaudit.audit):
             with pytest.raises(ValueError, match=f"{name.partition(',')[0]} gives a queryable"):
                 make(measurement)
 
@@ -210,9 +210,9 @@ def test_what_gives_a_queryable_is_refused() -> None:
 def test_a_queryable_that_only_shows_as_an_output_is_refused(wrap: Any) -> None:
     measurement = interactive()["make_adaptive_composition"] >> wrap
     records = dpaudit.integers(0, 3)
-    subject = dpaudit.from_opendp(measurement, records=records)
+    subject = dpaudit.integrations.from_opendp(measurement, records=records)
     for on_error in ("output", "raise"):
-        with pytest.raises(dpaudit.InvalidOutput, match="gives a queryable"):
+        with pytest.raises(dpaudit.errors.InvalidOutput, match="gives a queryable"):
             dpaudit.audit(subject, samples=1_000, rng=1, on_error=on_error)
 
 
@@ -221,6 +221,6 @@ def test_answers_of_a_queryable_are_audited() -> None:
     count = dp.t.make_count(dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance())
     noisy = count >> dp.m.then_laplace(1.0)
     asked = interactive()["make_adaptive_composition"] >> (lambda queryable: queryable(noisy))
-    subject = dpaudit.from_opendp(asked, records=dpaudit.integers(0, 3))
+    subject = dpaudit.integrations.from_opendp(asked, records=dpaudit.integers(0, 3))
     assert subject.claim == dpaudit.PureDP(2.0)
     assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted

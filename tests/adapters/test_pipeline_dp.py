@@ -45,7 +45,9 @@ def pipeline(*metrics: Any, public: bool = True, **settings: Any) -> Build:
 
 
 def subject(build: Build, epsilon: float = 1.0, delta: float = 1e-3, **sizes: Any) -> Any:
-    return dpaudit.from_pipeline_dp(build, epsilon=epsilon, delta=delta, records=VISITS, **sizes)
+    return dpaudit.integrations.from_pipeline_dp(
+        build, epsilon=epsilon, delta=delta, records=VISITS, **sizes
+    )
 
 
 @pytest.mark.parametrize("noise", [dp.NoiseKind.LAPLACE, dp.NoiseKind.GAUSSIAN], ids=str)
@@ -135,7 +137,9 @@ def test_the_command_line_takes_a_pipeline(tmp_path: Path, monkeypatch: pytest.M
         "rows = dpaudit.records(\n"
         "    privacy_id=dpaudit.integers(1, 9), shop=dpaudit.categories('a', 'b')\n"
         ")\n"
-        "visits = dpaudit.from_pipeline_dp(counts, epsilon=2.0, delta=1e-6, records=rows)\n"
+        "visits = dpaudit.integrations.from_pipeline_dp(\n"
+        "    counts, epsilon=2.0, delta=1e-6, records=rows\n"
+        ")\n"
     )
     target = "releases_of_pipeline_dp.py:visits"
     honest = run("audit", target, "--samples", "1000", "--seed", "1")

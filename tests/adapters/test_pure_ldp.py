@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dpaudit
-from dpaudit.mechanism import InvalidMechanism
+from dpaudit.errors import InvalidMechanism
 
 pytest.importorskip("pure_ldp", reason="pure-ldp is not installed")
 direct = import_module("pure_ldp.frequency_oracles.direct_encoding")
@@ -44,10 +44,10 @@ def test_a_client_that_hashes_its_item_reports() -> None:
 
 def test_items_have_to_be_known() -> None:
     named = direct.DEClient(1.0, 2, index_mapper={"a": 0, "b": 1}.__getitem__)
-    subject = dpaudit.from_pure_ldp(named, records=dpaudit.categories("a", "b"))
+    subject = dpaudit.integrations.from_pure_ldp(named, records=dpaudit.categories("a", "b"))
     assert not dpaudit.audit(subject, samples=500, rng=1).refuted
     named.d = None
     with pytest.raises(InvalidMechanism, match="DEClient does not say how many items there are"):
-        dpaudit.from_pure_ldp(named)
+        dpaudit.integrations.from_pure_ldp(named)
     with pytest.raises(InvalidMechanism, match=r"a client with privatise and epsilon, got 3"):
-        dpaudit.from_pure_ldp(3)
+        dpaudit.integrations.from_pure_ldp(3)

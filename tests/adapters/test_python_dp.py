@@ -11,7 +11,8 @@ import pytest
 from commands import run
 
 import dpaudit
-from dpaudit.mechanism import InvalidMechanism, as_mechanism
+from dpaudit.errors import InvalidMechanism
+from dpaudit.mechanism import as_mechanism
 
 pytest.importorskip("pydp", reason="python-dp is not installed")
 algorithms = import_module("pydp.algorithms.laplacian")
@@ -55,7 +56,9 @@ def test_an_algorithm_with_a_smaller_claim_is_refuted(name: str) -> None:
 
 def test_a_user_gives_to_several_partitions() -> None:
     count = algorithms.Count(epsilon=4.0, l0_sensitivity=2, linf_sensitivity=3, dtype="int")
-    subject = dpaudit.from_python_dp(count, records=dpaudit.integers(0, 9), max_records=4)
+    subject = dpaudit.integrations.from_python_dp(
+        count, records=dpaudit.integers(0, 9), max_records=4
+    )
     users = dpaudit.lists(dpaudit.integers(0, 9), min_length=6, max_length=6)
     assert subject.neighbours == dpaudit.add_or_remove_one(users, max_records=4)
     drawn = as_mechanism(subject.mechanism).draw([[1] * 6] * 50, 4, np.random.default_rng(1))
@@ -68,7 +71,7 @@ def test_a_user_gives_to_several_partitions() -> None:
 def test_entries_of_before_are_forgotten() -> None:
     count = algorithms.Count(epsilon=4.0, dtype="int")
     count.add_entries([1] * 1_000)
-    release = as_mechanism(dpaudit.from_python_dp(count).mechanism)
+    release = as_mechanism(dpaudit.integrations.from_python_dp(count).mechanism)
     drawn = release.draw(np.array([1, 2]), 5, np.random.default_rng(1))
     assert max(drawn) < 500
 
@@ -84,8 +87,8 @@ def test_entries_of_before_are_forgotten() -> None:
     ],
     ids=["Laplace", "Gaussian"],
 )
-def test_noise(mechanism: Any, claim: dpaudit.Claim) -> None:
-    subject = dpaudit.from_python_dp(mechanism)
+def test_noise(mechanism: Any, claim: dpaudit.claims.Claim) -> None:
+    subject = dpaudit.integrations.from_python_dp(mechanism)
     assert subject.claim == claim
     assert subject.neighbours == dpaudit.query_answers(1, 2)
     assert not dpaudit.audit(mechanism, samples=1_500, rng=1).refuted
@@ -96,7 +99,7 @@ def test_noise(mechanism: Any, claim: dpaudit.Claim) -> None:
 @pytest.mark.parametrize("threshold", [None, 3])
 def test_a_selection_of_partitions(strategy: str, threshold: int | None) -> None:
     made = selection.create_partition_strategy(strategy, 1.0, 0.05, 1, threshold)
-    subject = dpaudit.from_python_dp(made)
+    subject = dpaudit.integrations.from_python_dp(made)
     assert subject.claim == dpaudit.ApproxDP(1.0, 0.05)
     assert subject.neighbours.contains(dpaudit.Pair([0], [1]))
     assert not dpaudit.audit(made, samples=3_000, rng=1).refuted
@@ -105,7 +108,7 @@ def test_a_selection_of_partitions(strategy: str, threshold: int | None) -> None
 
 def test_a_user_may_be_in_several_partitions() -> None:
     made = selection.create_partition_strategy("truncated_geometric", 2.0, 0.1, 2)
-    subject = dpaudit.from_python_dp(made)
+    subject = dpaudit.integrations.from_python_dp(made)
     assert subject.neighbours.contains(dpaudit.Pair([1, 1], [2, 2]))
     assert not dpaudit.audit(subject, samples=3_000, rng=1).refuted
     assert dpaudit.audit(subject, dpaudit.ApproxDP(0.1, 0.1), samples=60_000, rng=1).refuted
@@ -114,9 +117,9 @@ def test_a_user_may_be_in_several_partitions() -> None:
 def test_what_cannot_be_made_a_subject_is_said() -> None:
     silent = noise.GaussianMechanism.create_from_standard_deviation(2.0)
     with pytest.raises(InvalidMechanism, match="GaussianMechanism says no epsilon or no sensitiv"):
-        dpaudit.from_python_dp(silent)
+        dpaudit.integrations.from_python_dp(silent)
     with pytest.raises(InvalidMechanism, match=r"needs an algorithm, a numerical mechanism.*got 3"):
-        dpaudit.from_python_dp(3)
+        dpaudit.integrations.from_python_dp(3)
 
 
 def test_the_command_line_takes_an_algorithm(

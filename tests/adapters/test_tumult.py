@@ -11,8 +11,9 @@ import pytest
 from commands import run
 
 import dpaudit
-from dpaudit.adapters.answers import whole_answers
-from dpaudit.mechanism import InvalidMechanism, as_mechanism
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations import whole_answers
+from dpaudit.mechanism import as_mechanism
 
 pytest.importorskip("tmlt.core", reason="Tumult Core is not installed")
 numpy_domains = import_module("tmlt.core.domains.numpy_domains")
@@ -48,8 +49,8 @@ def quantile(level: float = 0.5, measure: Any = None, epsilon: int = 1) -> Any:
     ],
     ids=["Laplace", "geometric", "Gaussian", "discrete Gaussian"],
 )
-def test_noise(measurement: Any, claim: dpaudit.Claim, neighbours: Any) -> None:
-    subject = dpaudit.from_tumult(measurement, d_in=2)
+def test_noise(measurement: Any, claim: dpaudit.claims.Claim, neighbours: Any) -> None:
+    subject = dpaudit.integrations.from_tumult(measurement, d_in=2)
     assert (subject.claim, subject.neighbours) == (claim, neighbours)
     assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
     small = dpaudit.ZCDP(0.05) if isinstance(claim, dpaudit.ZCDP) else dpaudit.PureDP(0.05)
@@ -66,7 +67,7 @@ def test_noise(measurement: Any, claim: dpaudit.Claim, neighbours: Any) -> None:
     ids=["Laplace", "Gaussian", "geometric"],
 )
 def test_noise_on_a_series(added: Any, neighbours: Any) -> None:
-    subject = dpaudit.from_tumult(series.AddNoiseToSeries(added))
+    subject = dpaudit.integrations.from_tumult(series.AddNoiseToSeries(added))
     assert subject.neighbours == neighbours
     assert not dpaudit.audit(subject, samples=600, rng=1).refuted
 
@@ -74,22 +75,22 @@ def test_noise_on_a_series(added: Any, neighbours: Any) -> None:
 @pytest.mark.parametrize("level", [0.0, 0.5, 0.9])
 def test_a_quantile_keeps_its_claim(level: float) -> None:
     assert not dpaudit.audit(quantile(level), samples=1_500, rng=1).refuted
-    narrow = dpaudit.from_tumult(quantile(level), records=UNIT)
+    narrow = dpaudit.integrations.from_tumult(quantile(level), records=UNIT)
     assert not dpaudit.audit(narrow, samples=1_500, rng=1).refuted
 
 
 def test_a_quantile_with_a_smaller_claim_is_refuted() -> None:
-    subject = dpaudit.from_tumult(quantile(epsilon=8), records=UNIT)
+    subject = dpaudit.integrations.from_tumult(quantile(epsilon=8), records=UNIT)
     assert subject.neighbours == dpaudit.add_or_remove_one(UNIT, max_records=10)
     assert dpaudit.audit(subject, dpaudit.PureDP(0.05), samples=20_000, rng=1).refuted
 
 
 def test_several_records_and_another_measure() -> None:
-    pair = dpaudit.from_tumult(quantile(measure=measures.RhoZCDP()), 2, records=UNIT)
+    pair = dpaudit.integrations.from_tumult(quantile(measure=measures.RhoZCDP()), 2, records=UNIT)
     assert pair.claim == dpaudit.ZCDP(0.5)
     assert pair.neighbours.apart == 2
     loose = converters.PureDPToApproxDP(noise.AddLaplaceNoise(FLOAT, 3))
-    claim = dpaudit.from_tumult(loose).claim
+    claim = dpaudit.integrations.from_tumult(loose).claim
     assert isinstance(claim, dpaudit.ApproxDP)
     assert 1 / 3 < claim.epsilon < 1 / 3 + 1e-12  # rounded up
 
@@ -97,18 +98,18 @@ def test_several_records_and_another_measure() -> None:
 def test_a_frame_by_columns() -> None:
     schema = pandas_domains.PandasDataFrameDomain({"a": COLUMN, "b": COLUMN})
     both = frames.AggregateByColumn(schema, {"a": quantile(), "b": quantile()})
-    subject = dpaudit.from_tumult(both)
+    subject = dpaudit.integrations.from_tumult(both)
     assert subject.claim == dpaudit.PureDP(2.0)
     assert not dpaudit.audit(both, samples=600, rng=1).refuted
     rows = dpaudit.tables(a=UNIT, b=UNIT, form="pandas")
-    release = as_mechanism(dpaudit.from_tumult(both, records=rows).mechanism)
+    release = as_mechanism(dpaudit.integrations.from_tumult(both, records=rows).mechanism)
     drawn = release.draw(rows.dataset([{"a": 0.5, "b": 1.0}]), 3, np.random.default_rng(1))
     assert [list(frame.columns) for frame in drawn] == [["a", "b"]] * 3
 
 
 def test_a_composition_answers_with_all_of_its_parts() -> None:
     parts = [noise.AddLaplaceNoise(FLOAT, 1), noise.AddLaplaceNoise(FLOAT, 2)]
-    subject = dpaudit.from_tumult(composition.Composition(parts))
+    subject = dpaudit.integrations.from_tumult(composition.Composition(parts))
     assert subject.claim == dpaudit.PureDP(1.5)
     assert not dpaudit.audit(subject, samples=1_000, rng=1).refuted
     assert dpaudit.audit(subject, dpaudit.PureDP(0.05), samples=10_000, rng=1).refuted
@@ -119,10 +120,10 @@ def test_what_cannot_be_made_a_subject_is_said() -> None:
     schema = pandas_domains.PandasDataFrameDomain({"a": COLUMN, "city": words})
     named = frames.AggregateByColumn(schema, {"a": quantile()})
     with pytest.raises(InvalidMechanism, match="may be is not known"):
-        dpaudit.from_tumult(named)
+        dpaudit.integrations.from_tumult(named)
     asked = interactive.MakeInteractive(noise.AddGeometricNoise(1))
     with pytest.raises(InvalidMechanism, match="MakeInteractive is interactive"):
-        dpaudit.from_tumult(asked)
+        dpaudit.integrations.from_tumult(asked)
     schema = spark_domains.SparkDataFrameDomain({"A": spark_domains.SparkFloatColumnDescriptor()})
     slow = aggregations.create_count_measurement(
         schema,
@@ -132,11 +133,11 @@ def test_what_cannot_be_made_a_subject_is_said() -> None:
         aggregations.NoiseMechanism.GEOMETRIC,
     )
     with pytest.raises(InvalidMechanism, match="takes SparkDataFrameDomain"):
-        dpaudit.from_tumult(slow)
-    with pytest.raises(dpaudit.InvalidClaim, match="got inf"):
-        dpaudit.from_tumult(noise.AddLaplaceNoise(FLOAT, 0))
+        dpaudit.integrations.from_tumult(slow)
+    with pytest.raises(dpaudit.errors.InvalidClaim, match="got inf"):
+        dpaudit.integrations.from_tumult(noise.AddLaplaceNoise(FLOAT, 0))
     with pytest.raises(InvalidMechanism, match="got 3, which has no input_domain"):
-        dpaudit.from_tumult(3)
+        dpaudit.integrations.from_tumult(3)
 
 
 def test_the_command_line_takes_a_measurement(

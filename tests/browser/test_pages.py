@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from reported import of_words, verdicts
 
-from dpaudit.report.html import write_report, write_suite
+from dpaudit.report import write_report, write_suite
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 NAMES = ("refuted", "not-refuted", "undecided", "words", "suite/index")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.plain import is_whole
+from dpaudit.domains import is_whole
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "experiments" / "results" / "libraries"

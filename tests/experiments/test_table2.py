@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.pair import Pair
+from dpaudit.neighbours import Pair
 
 
 @pytest.fixture

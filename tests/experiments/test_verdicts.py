@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit import BettingTester, HistogramTester, PureDP, Trials
-from dpaudit.neighbours import as_finder
+from dpaudit import BettingTester, PureDP
+from dpaudit.search import as_finder
+from dpaudit.testers import HistogramTester, Trials
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def laplace_count(data: Any, size: int, rng: np.random.Generator) -> Any:
 
 
 def how_it_ended(verdicts: ModuleType, tester: Any, *, epsilon: float, samples: int) -> Any:
-    finder = as_finder([([1.0], [])], np.random.default_rng(0))
+    finder = as_finder([([1.0], [])], "auto", np.random.default_rng(0))
     claim = PureDP(epsilon)
     return verdicts.ended(
         laplace_count, claim, finder, tester, alpha=0.05, samples=samples, entropy=4

@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 from reported import not_refuted, of_words, refuted, undecided
 
 import dpaudit
-from dpaudit.evidence import Audit, InvalidAuditFile, audit_from_json, load
-from dpaudit.evidence.saving import audit_text
-from dpaudit.report.html import report_page
-from dpaudit.report.page import page_of
-from dpaudit.report.text import failure, headline, render
+from dpaudit.errors import InvalidAuditFile
+from dpaudit.report import failure, headline, page_of, render, report_page
+from dpaudit.results import Audit, audit_from_json, audit_text, load
 
 Way = tuple[str | int, ...]
 SECONDS = 2.0  # that no file may take

@@ -19,10 +19,7 @@ from scipy import stats
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, ndtr
 
-from dpaudit.bets.book import book_for
-from dpaudit.bets.portfolio import Portfolio
-from dpaudit.bets.renyi import RenyiBets
-from dpaudit.bets.tangent import Tangents, growth, tune
+from dpaudit.betting import Portfolio, RenyiBets, Tangents, book_for, growth, tune
 from dpaudit.claims import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP
 
 Floats = npt.NDArray[np.float64]

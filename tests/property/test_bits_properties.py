@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.outputs.bits import bits_of
+from dpaudit.outputs import bits_of
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False).filter(lambda number: number != 0.0))

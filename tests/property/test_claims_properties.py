@@ -9,7 +9,6 @@ import mpmath as mp  # type: ignore[import-untyped]
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dpaudit.claim_text import claim_from_json, parse_claim
 from dpaudit.claims import (
     ZCDP,
     ApproxDP,
@@ -19,6 +18,8 @@ from dpaudit.claims import (
     PureDP,
     RenyiDP,
     Scalable,
+    claim_from_json,
+    parse_claim,
 )
 
 ROUNDING = 1e-9

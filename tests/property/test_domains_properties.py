@@ -12,11 +12,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.choices import Unsuitable
 from dpaudit.domains import (
-    MOST_EDGES,
     Explorable,
     Refinable,
+    Unsuitable,
+    canonical,
     categories,
     dates,
     floats,
@@ -28,8 +28,7 @@ from dpaudit.domains import (
     vectors,
 )
 from dpaudit.domains.columns import TABLE_FORMS
-from dpaudit.domains.domain import MOST_SIMPLER
-from dpaudit.pair import canonical
+from dpaudit.domains.domain import MOST_EDGES, MOST_SIMPLER
 
 LIBRARIES = ("pandas", "polars")
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.auditing.plainer import plainer
+from dpaudit.auditing import plainer
 from dpaudit.domains import (
     Domain,
     categories,
@@ -32,26 +32,27 @@ from dpaudit.domains import (
     texts,
     vectors,
 )
-from dpaudit.finders import make_finder
-from dpaudit.finders.mutations import Mutations
+from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours import (
     ABSENT,
-    InvalidRelation,
     Pair,
+    RecordRelation,
+    Replace,
     Slot,
     Structured,
     add_or_remove_one,
     add_or_remove_user,
     fitted,
     group,
+    is_shared,
+    pair_of,
     pairs,
     query_answers,
     replace_one,
     replace_user,
     why_not,
 )
-from dpaudit.neighbours.records import RecordRelation, Replace
-from dpaudit.neighbours.slots import is_shared, pair_of
+from dpaudit.search import Mutations, make_finder
 
 PEOPLE: dict[str, Domain] = {
     "age": integers(0, 120),

@@ -11,28 +11,37 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.choices import Unsuitable
-from dpaudit.domains import Domain, categories, floats, integers, records, vectors
+from dpaudit.domains import (
+    Domain,
+    Unsuitable,
+    canonical,
+    categories,
+    floats,
+    integers,
+    records,
+    vectors,
+)
 from dpaudit.neighbours import (
     ABSENT,
     AddOrRemoveGroup,
     AddOrRemoveOne,
+    Pair,
     QueryAnswers,
     Relation,
     ReplaceGroup,
     ReplaceOne,
     Slot,
     Structured,
+    UserRelation,
     add_or_remove_one,
     add_or_remove_user,
     group,
+    is_shared,
     query_answers,
     replace_one,
     replace_user,
 )
-from dpaudit.neighbours.slots import is_shared
-from dpaudit.neighbours.users import UserRelation
-from dpaudit.pair import Pair, canonical
+from dpaudit.search import as_finder
 
 bounds = st.tuples(
     st.floats(allow_nan=False, allow_infinity=False),
@@ -211,7 +220,11 @@ def test_edges_are_the_same_every_time_and_never_repeat(relation: Relation) -> N
 @given(relation=relations, seed=seeds)
 def test_the_same_seed_gives_the_same_search_without_repeats(relation: Relation, seed: int) -> None:
     found, again = (
-        [p.key() for p in islice(iter(relation.search(rng).ask, None), 70) if p is not None]
+        [
+            p.key()
+            for p in islice(iter(as_finder(relation, "auto", rng).ask, None), 70)
+            if p is not None
+        ]
         for rng in (np.random.default_rng(seed), np.random.default_rng(seed))
     )
     assert found == again
@@ -241,7 +254,7 @@ def test_asking_about_a_pair_changes_neither_pair_nor_relation(
     for pair in _random_pairs(relation, seed, 3):
         kept = copy.deepcopy(pair)
         relation.contains(pair)
-        relation.search(np.random.default_rng(seed)).tell(pair, 1.0)
+        as_finder(relation, "auto", np.random.default_rng(seed)).tell(pair, 1.0)
         str(pair)
         assert pair == kept
     assert relation == before

@@ -21,14 +21,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dpaudit.batches import draw_labelled
-from dpaudit.deck import in_hand
-from dpaudit.events import rule_of
-from dpaudit.events.kinds import Equals, Event, IsWord
-from dpaudit.mechanism import Mechanism, one_at_a_time, with_errors
-from dpaudit.outputs import NONE, Encoder, Table, layout
-from dpaudit.pair import Pair
-from dpaudit.returned import Outputs, Raised, checked, joined
+from dpaudit.auditing import in_hand
+from dpaudit.events import Equals, Event, IsWord, rule_of
+from dpaudit.mechanism import Mechanism, draw_labelled, one_at_a_time, with_errors
+from dpaudit.neighbours import Pair
+from dpaudit.outputs import NONE, Encoder, Outputs, Raised, Table, checked, joined, layout
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpaudit.HealthWarning")  # sides of two forms
 EXAMPLES = 5_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 500
@@ -262,7 +259,7 @@ def test_a_mechanism_may_fill_one_array_again_and_again(dtype: Any) -> None:
 
 
 def test_an_array_that_numpy_changed_beside_other_outputs_is_refused() -> None:
-    from dpaudit.returned import InvalidOutput
+    from dpaudit.errors import InvalidOutput
 
     for odd in (2j, "none", np.datetime64("2020-01-01"), b"x"):
         mechanism = with_errors(
@@ -288,7 +285,7 @@ def test_durations_and_moments_are_alike_in_whatever_unit() -> None:
 
 
 def test_a_series_that_pandas_changed_beside_other_outputs_is_refused() -> None:
-    from dpaudit.returned import InvalidOutput
+    from dpaudit.errors import InvalidOutput
 
     pandas = pytest.importorskip("pandas")
     mechanism = with_errors(lambda data, size: pandas.Series(data * size), "output")

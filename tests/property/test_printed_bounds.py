@@ -11,17 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from reported import not_refuted, refuted
 
+from dpaudit.auditing import EpsilonBound
+from dpaudit.bounds import percent_below
 from dpaudit.claims import ApproxDP, PureDP
-from dpaudit.evidence import Evidence, Tally
-from dpaudit.measuring import EpsilonBound
-from dpaudit.measuring.guess import Counts
-from dpaudit.pair import Pair
-from dpaudit.report import wording
+from dpaudit.guessing import Counts
+from dpaudit.neighbours import Pair
+from dpaudit.report import failure, headline, lower, render, row_of, upper, wording
 from dpaudit.report.figures import curve, evidence, trade_off
-from dpaudit.report.showing import lower, upper
-from dpaudit.report.table import row_of
-from dpaudit.report.text import failure, headline, render
-from dpaudit.stats.rounding import percent_below
+from dpaudit.results import Evidence, Tally
 
 positive = st.floats(1e-12, 1e12)
 chances = st.floats(1e-12, 1.0, exclude_max=True)

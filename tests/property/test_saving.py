@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dpaudit.evidence import Unsaved
-from dpaudit.pair import Pair, canonical
-from dpaudit.plain import decoded, encoded
+from dpaudit.domains import Unsaved, canonical, decoded, encoded
+from dpaudit.neighbours import Pair
 
 plain = st.one_of(
     st.none(),

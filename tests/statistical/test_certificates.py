@@ -12,12 +12,11 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.rounds import Rounds, count_calls
-from dpaudit.evidence import Tally
+from dpaudit.auditing import Budget, Rounds, count_calls
+from dpaudit.bounds import epsilon_from_event
 from dpaudit.mechanism import as_mechanism
-from dpaudit.pair import Pair
-from dpaudit.stats.binomial import epsilon_from_event
+from dpaudit.neighbours import Pair
+from dpaudit.results import Tally
 
 ALPHA, RUNS, DRAWS = 0.2, 250, 150
 CHANCES = math.e / (1.0 + math.e), 1.0 / (1.0 + math.e)  # randomized response, exactly 1-DP

@@ -16,13 +16,17 @@ import pytest
 from scipy.stats import binom
 
 from dpaudit.claims import ApproxDP, Claim, GaussianDP, PureDP
-from dpaudit.mechanisms import GaussianCount, LaplaceCount, RandomizedResponse
-from dpaudit.testers.batch import Examiner
-from dpaudit.testers.cells import Cells, whole
-from dpaudit.testers.event_choice import Trial, ranked
-from dpaudit.testers.histogram import HistogramTester
-from dpaudit.testers.hockey_stick import HockeyStickTester
-from dpaudit.testers.parts import Share
+from dpaudit.guessing import Share
+from dpaudit.testers import (
+    Cells,
+    Examiner,
+    HistogramTester,
+    HockeyStickTester,
+    Trial,
+    ranked,
+    whole,
+)
+from dpaudit.zoo import GaussianCount, LaplaceCount, RandomizedResponse
 
 RUNS, ALPHA, DRAWS = 40, 0.2, 300
 LIMIT = binom.isf(1e-7, RUNS, ALPHA)

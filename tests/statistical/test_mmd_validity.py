@@ -15,8 +15,8 @@ import pytest
 from scipy.stats import binom
 
 from dpaudit.claims import ApproxDP, Claim, GaussianDP, PureDP
-from dpaudit.testers.mmd import MMDTester
-from dpaudit.testing.tight import TightPair, tight_pairs
+from dpaudit.testers import MMDTester
+from dpaudit.testing import TightPair, tight_pairs
 
 RUNS, ALPHA, DRAWS = 50, 0.1, 600
 

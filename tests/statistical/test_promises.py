@@ -13,8 +13,8 @@ import pytest
 
 import dpaudit
 from dpaudit import GaussianDP, PureDP, Verdict
-from dpaudit.mechanisms import SVT1, SVT3, SVT4, SVT5, SVT6, LaplaceCount, RandomizedResponse
 from dpaudit.neighbours import pairs
+from dpaudit.zoo import SVT1, SVT3, SVT4, SVT5, SVT6, LaplaceCount, RandomizedResponse
 
 ANSWERS = pairs([([1] * 5 + [0] * 5, [0] * 5 + [1] * 5)])
 ONE_RECORD = pairs([([1.0], [])])

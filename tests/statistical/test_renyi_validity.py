@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dpaudit.bounds import mean_lower, mean_upper
 from dpaudit.claims import Claim, GaussianDP, PureDP, RenyiDP
-from dpaudit.stats.means import mean_lower, mean_upper
-from dpaudit.testers.renyi import Certifier, RenyiTester
+from dpaudit.testers import Certifier, RenyiTester
 
 RUNS, SKEWED, ALPHA = 24, 100, 0.1
 FEW = int(binom.isf(1e-7, RUNS, ALPHA))

@@ -18,11 +18,12 @@ from scipy.stats import binom
 
 import dpaudit
 from dpaudit import ApproxDP, Audit, GaussianDP, PureDP, RenyiDP, Verdict
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.campaign import Campaign
+from dpaudit.auditing import Budget, Campaign
 from dpaudit.claims import Claim
 from dpaudit.mechanism import as_mechanism
-from dpaudit.mechanisms import (
+from dpaudit.neighbours import add_or_remove_one, pairs
+from dpaudit.search import as_finder
+from dpaudit.zoo import (
     ClippedSum,
     GaussianCount,
     Geometric,
@@ -30,7 +31,6 @@ from dpaudit.mechanisms import (
     NonDPLaplace1,
     RandomizedResponse,
 )
-from dpaudit.neighbours import add_or_remove_one, as_finder, pairs
 
 AUDITS, ALPHA = 60, 0.1
 RECORDS = add_or_remove_one(dpaudit.floats(0, 1), max_records=3)
@@ -47,7 +47,7 @@ def small_audit(mechanism: Any, claim: Claim, neighbours: Any, draws: int, seed:
     campaign = Campaign(
         as_mechanism(mechanism),
         claim,
-        as_finder(neighbours, np.random.default_rng(seed)),
+        as_finder(neighbours, "auto", np.random.default_rng(seed)),
         alpha=ALPHA,
         budget=Budget(draws, None),
         entropy=seed,

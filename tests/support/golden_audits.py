@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 import dpaudit
-from dpaudit import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP, mechanisms
+from dpaudit import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP
+from dpaudit import zoo as mechanisms
 
 RECORDS = Path(__file__).parents[1] / "golden" / "audits.json"
 PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -105,8 +106,8 @@ UNIT = dpaudit.floats(-1, 1)
 ROWS = dpaudit.records(user_id=dpaudit.integers(0, 9), hours=dpaudit.integers(0, 3))
 
 
-def replaced(**options: Any) -> Any:
-    return dpaudit.replace_one(UNIT, max_records=4, **options)
+def replaced() -> Any:
+    return dpaudit.replace_one(UNIT, max_records=4)
 
 
 def run(mechanism: Any, claim: Any, neighbours: Any, **options: Any) -> Any:
@@ -238,27 +239,27 @@ def vectors_domain() -> Any:
 
 @case
 def finder_random() -> Any:
-    return run(noisy_sum, PureDP(1.0), replaced(finder="random"))
+    return run(noisy_sum, PureDP(1.0), replaced(), finder="random")
 
 
 @case
 def finder_evolve() -> Any:
-    return run(tight_sum, PureDP(0.9), replaced(finder="evolve"))
+    return run(tight_sum, PureDP(0.9), replaced(), finder="evolve")
 
 
 @case
 def finder_gp() -> Any:
-    return run(tight_sum, PureDP(0.9), replaced(finder="gp"), samples=10_000)
+    return run(tight_sum, PureDP(0.9), replaced(), finder="gp", samples=10_000)
 
 
 @case
 def finder_grid() -> Any:
-    return run(noisy_sum, PureDP(1.0), replaced(finder="grid"))
+    return run(noisy_sum, PureDP(1.0), replaced(), finder="grid")
 
 
 @case
 def finder_spread() -> Any:
-    return run(noisy_sum, PureDP(1.0), replaced(finder="spread"))
+    return run(noisy_sum, PureDP(1.0), replaced(), finder="spread")
 
 
 # Output kinds.
@@ -327,23 +328,25 @@ def sharpened() -> Any:
 
 @case
 def tester_histogram() -> Any:
-    return run(noisy_sum, PureDP(1.0), replaced(), tester=dpaudit.HistogramTester())
+    return run(noisy_sum, PureDP(1.0), replaced(), tester=dpaudit.testers.HistogramTester())
 
 
 @case
 def tester_hockey_stick() -> Any:
-    return run(gaussian_sum, ApproxDP(0.5, 1e-3), replaced(), tester=dpaudit.HockeyStickTester())
+    return run(
+        gaussian_sum, ApproxDP(0.5, 1e-3), replaced(), tester=dpaudit.testers.HockeyStickTester()
+    )
 
 
 @case
 def tester_renyi() -> Any:
-    tester = dpaudit.Trials(dpaudit.RenyiTester(), count=2)
+    tester = dpaudit.testers.Trials(dpaudit.testers.RenyiTester(), count=2)
     return run(tight_sum, RenyiDP(1.5, 0.05), replaced(), tester=tester)
 
 
 @case
 def tester_mmd() -> Any:
-    tester = dpaudit.Trials(dpaudit.MMDTester(), count=2)
+    tester = dpaudit.testers.Trials(dpaudit.testers.MMDTester(), count=2)
     return run(noisy_sum, PureDP(0.3), replaced(), tester=tester)
 
 
@@ -367,7 +370,7 @@ def samples_not_refuted() -> Any:
 
 @case
 def samples_by_histogram() -> Any:
-    tester = dpaudit.HistogramTester()
+    tester = dpaudit.testers.HistogramTester()
     return dpaudit.compare_samples(*two_samples(3.0), PureDP(1.0), tester=tester, rng=7)
 
 

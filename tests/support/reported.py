@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 import dpaudit
-from dpaudit.evidence import Audit, Evidence, Verdict
-from dpaudit.evidence.verdicts import forecast_of
+from dpaudit.results import Audit, Evidence, Verdict, forecast_of
 
 NASTY = "<script>alert(1)</script>\"'&$x^$<b>"
 

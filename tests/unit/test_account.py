@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dpaudit.testers.account import Account, Stake
+from dpaudit.betting import Account, Stake
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import dpaudit
-from dpaudit.adapters.opendp import from_opendp
 from dpaudit.claims import PureDP
-from dpaudit.mechanism import InvalidMechanism
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations import from_opendp
 
 
 class _Measurement(SimpleNamespace):
@@ -74,13 +74,13 @@ def test_a_queryable_is_no_output() -> None:
             return (1, [Queryable()])
 
     subject = from_opendp(Releasing(**vars(_measurement())))
-    with pytest.raises(dpaudit.InvalidOutput, match="gives a queryable"):
+    with pytest.raises(dpaudit.errors.InvalidOutput, match="gives a queryable"):
         dpaudit.audit(subject, samples=100, rng=1)
 
 
 @pytest.mark.parametrize("installed", ["0.9.2", "0.11.1", "0.13.0", "0.13.0-nightly.2025"])
 def test_an_old_opendp_is_told_so(monkeypatch: pytest.MonkeyPatch, installed: str) -> None:
-    monkeypatch.setattr("dpaudit.adapters.opendp.version", lambda name: installed)
+    monkeypatch.setattr("dpaudit.integrations.opendp.version", lambda name: installed)
     message = f"needs OpenDP 0.14 or newer, but {installed} is installed. Update it"
     with pytest.raises(InvalidMechanism, match=message):
         from_opendp(_measurement())
@@ -88,5 +88,5 @@ def test_an_old_opendp_is_told_so(monkeypatch: pytest.MonkeyPatch, installed: st
 
 @pytest.mark.parametrize("installed", ["0.14.0", "0.16.0", "1.0", "0.15.0a1", "unknown"])
 def test_a_newer_opendp_is_not(monkeypatch: pytest.MonkeyPatch, installed: str) -> None:
-    monkeypatch.setattr("dpaudit.adapters.opendp.version", lambda name: installed)
+    monkeypatch.setattr("dpaudit.integrations.opendp.version", lambda name: installed)
     assert from_opendp(_measurement()).claim == PureDP(2.0)

@@ -11,20 +11,31 @@ import pytest
 from commands import error_line, run
 
 import dpaudit
-from dpaudit.adapters import as_subject, brought_by, diffprivlib, tumult
-from dpaudit.adapters.answers import one_way_answers, whole_answers
-from dpaudit.adapters.dp_accounting import from_dp_accounting
-from dpaudit.adapters.multi_freq_ldpy import from_multi_freq_ldpy
-from dpaudit.adapters.needed import needed
-from dpaudit.adapters.opendp import claim_of, from_opendp, neighbours_of
-from dpaudit.adapters.pipeline_dp import from_pipeline_dp
-from dpaudit.adapters.pure_ldp import from_pure_ldp
-from dpaudit.adapters.python_dp import from_python_dp
-from dpaudit.adapters.unbounded import any_float, any_integer
 from dpaudit.claims import ZCDP, ApproxDP, PureDP
 from dpaudit.domains import categories, floats, integers
-from dpaudit.loading import load_mechanism, load_target
-from dpaudit.mechanism import InvalidMechanism, as_mechanism
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations import (
+    any_float,
+    any_integer,
+    as_subject,
+    brought_by,
+    diffprivlib,
+    from_dp_accounting,
+    from_multi_freq_ldpy,
+    from_opendp,
+    from_pipeline_dp,
+    from_pure_ldp,
+    from_python_dp,
+    load_mechanism,
+    load_target,
+    needed,
+    neighbours_of,
+    one_way_answers,
+    tumult,
+    whole_answers,
+)
+from dpaudit.integrations.opendp import claim_of
+from dpaudit.mechanism import as_mechanism
 from dpaudit.neighbours import add_or_remove_one, group, query_answers, replace_one
 
 PEOPLE = add_or_remove_one(floats(0, 1), max_records=3)
@@ -150,7 +161,7 @@ def test_answers_that_move_one_way() -> None:
         ("FixedSmoothedMaxDivergence", (1.0, 1e-6), ApproxDP(1.0, 1e-6)),
     ],
 )
-def test_a_measure_is_a_claim(measure: str, bound: Any, claim: dpaudit.Claim) -> None:
+def test_a_measure_is_a_claim(measure: str, bound: Any, claim: dpaudit.claims.Claim) -> None:
     assert claim_of(measure, bound) == claim
 
 
@@ -450,7 +461,7 @@ def test_an_accountant_is_a_claim() -> None:
         SimpleNamespace(get_delta_for_epsilon=curve),
     ):
         assert from_dp_accounting(accounted, name="mine").delta(0.5) == curve(0.5)
-    with pytest.raises(dpaudit.InvalidClaim, match="an accountant or a DpEvent, got 3"):
+    with pytest.raises(dpaudit.errors.InvalidClaim, match="an accountant or a DpEvent, got 3"):
         from_dp_accounting(3)
 
 

@@ -9,8 +9,8 @@ from scipy import stats
 
 import dpaudit
 from dpaudit import PrivacyViolation, PureDP
-from dpaudit.asserting.example import pinned_pairs
-from dpaudit.mechanisms import RandomizedResponse
+from dpaudit.testing import pinned_pairs
+from dpaudit.zoo import RandomizedResponse
 
 REPLACED = dpaudit.replace_one(dpaudit.floats(-1, 1), max_records=5)
 

@@ -253,7 +253,7 @@ def test_a_frozen_seed_refutes_nothing() -> None:
 
     with (
         pytest.warns(dpaudit.HealthWarning, match="frozen returned the same"),
-        pytest.raises(dpaudit.DependentDraws, match="frozen returned the same"),
+        pytest.raises(dpaudit.errors.DependentDraws, match="frozen returned the same"),
     ):
         dpaudit.audit(frozen, PureDP(1.0), ONE_PAIR, rng=1, samples=3_000)
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.batches import Batch, draw_labelled, draw_side, draw_twins
-from dpaudit.health import HealthWarning
-from dpaudit.mechanism import Mechanism, as_mechanism
+from dpaudit.errors import HealthWarning
+from dpaudit.mechanism import Batch, Mechanism, as_mechanism, draw_labelled, draw_paired, draw_side
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def test_integers_beside_floats_become_floats() -> None:
     np.testing.assert_array_equal(batch.outputs, np.where(batch.labels, 1.0, 0.5))
 
 
-@pytest.mark.parametrize("draw", [draw_labelled, draw_twins])
+@pytest.mark.parametrize("draw", [draw_labelled, draw_paired])
 def test_the_same_seed_gives_the_same_batch_and_stays_as_it_was(draw: Callable[..., Batch]) -> None:
     mechanism, pair, root = as_mechanism(with_rng), Two([1.0], [0.0]), seed(5)
     first, second = (draw(mechanism, pair, 100, root) for _ in range(2))
@@ -165,7 +164,7 @@ def test_outputs_that_are_sometimes_none_give_no_warning() -> None:
 
 
 def test_twins_have_the_same_random_numbers_and_stand_in_random_order() -> None:
-    batch = draw_twins(as_mechanism(with_rng), Two([1.0], [0.0]), 1000, seed(5))
+    batch = draw_paired(as_mechanism(with_rng), Two([1.0], [0.0]), 1000, seed(5))
     outputs = np.asarray(batch.outputs)
     ours, theirs = outputs[batch.labels], outputs[~batch.labels]
     assert len(ours) == len(theirs) == 1000
@@ -178,7 +177,7 @@ def test_twins_of_objects_are_a_list() -> None:
     mechanism = as_mechanism(
         lambda data, size, rng: [f"{data} {x}" for x in rng.integers(9, size=size)]
     )
-    batch = draw_twins(mechanism, Two("a", "b"), 50, seed())
+    batch = draw_paired(mechanism, Two("a", "b"), 50, seed())
     ours, theirs = (
         [text[-1] for text, label in zip(batch.outputs, batch.labels, strict=True) if label == side]
         for side in (True, False)

@@ -263,10 +263,10 @@ def test_beside(scripts: None, capsys: pytest.CaptureFixture[str]) -> None:
 def test_speed_stops_at_a_false_accusation(
     speed: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import dpaudit.mechanisms
+    import dpaudit.zoo
 
-    dishonest = dpaudit.mechanisms.LaplaceCount(8.0)
-    monkeypatch.setattr(dpaudit.mechanisms, "LaplaceCount", lambda epsilon: dishonest)
+    dishonest = dpaudit.zoo.LaplaceCount(8.0)
+    monkeypatch.setattr(dpaudit.zoo, "LaplaceCount", lambda epsilon: dishonest)
     with pytest.raises(RuntimeError, match="an honest mechanism was refuted"):
         speed.audit_honest(2_000, 0)
 

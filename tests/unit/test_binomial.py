@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpaudit.stats.binomial import epsilon_from_event, proportion_lower, proportion_upper
+from dpaudit.bounds import epsilon_from_event, proportion_lower, proportion_upper
 
 ALPHAS = (0.4, 0.05, 1e-6, 1e-12)
 SMALL = [(hits, draws) for draws in (1, 2, 5, 17) for hits in range(draws + 1)]

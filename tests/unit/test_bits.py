@@ -20,10 +20,10 @@ from dpaudit.events import (
     rule_of,
     words_of,
 )
-from dpaudit.outputs import MISSING, NAN, Encoder
-from dpaudit.outputs.bits import ABOUT_BITS, bits_of
+from dpaudit.outputs import MISSING, NAN, Encoder, bits_of
+from dpaudit.outputs.bits import ABOUT_BITS
 from dpaudit.outputs.layout import MAX_BITS
-from dpaudit.report.code import event_code
+from dpaudit.report import event_code
 
 OUTPUTS = [
     *(0.0, -0.0, 0.75, -0.75, 0.1, -0.3, 1 / 3, 2.0**60, 5e-324, 1.5e-310, 1e308),

@@ -14,8 +14,8 @@ from commands import error_line, run_apart
 from reported import not_refuted, of_words, refuted
 
 import dpaudit
-from dpaudit.evidence import Audit, InvalidAuditFile, Verdict, audit_from_json, load
-from dpaudit.evidence.saving import audit_text
+from dpaudit.errors import InvalidAuditFile
+from dpaudit.results import Audit, Verdict, audit_from_json, audit_text, load
 
 ROOT = Path(__file__).parents[2]
 Saved = dict[str, Any]

@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from dpaudit.claim_text import claim_from_json, parse_claim
 from dpaudit.claims import (
     ZCDP,
     ApproxDP,
     Claim,
     GaussianDP,
-    InvalidClaim,
     Profile,
     PureDP,
     RenyiDP,
+    claim_from_json,
+    parse_claim,
 )
+from dpaudit.errors import InvalidClaim
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,8 @@ import mpmath as mp  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
-from dpaudit.claims import (
-    ZCDP,
-    ApproxDP,
-    Claim,
-    GaussianDP,
-    InvalidClaim,
-    Profile,
-    PureDP,
-    RenyiDP,
-    Scalable,
-)
+from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP, Scalable
+from dpaudit.errors import InvalidClaim
 
 DIGITS = 60
 SCALABLE: tuple[Scalable, ...] = (
@@ -310,7 +301,7 @@ def test_claims_load_neither_numpy_nor_scipy() -> None:
     code = """
 import sys
 from dpaudit import claims as c
-from dpaudit.claim_text import claim_from_json
+from dpaudit.claims import claim_from_json
 for claim in (c.PureDP(1), c.ApproxDP(1, .1), c.RenyiDP(2, 1), c.ZCDP(1), c.GaussianDP(1)):
     claim.delta(0.5), claim.tangents(4), claim_from_json(claim.to_json())
 print([name for name in ("numpy", "scipy") if name in sys.modules])

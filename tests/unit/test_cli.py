@@ -22,19 +22,11 @@ from commands import error_line, run
 from dpaudit import __version__
 from dpaudit.claims import ApproxDP, PureDP
 from dpaudit.domains import categories, floats, integers
-from dpaudit.evidence import (
-    Audit,
-    Evidence,
-    PairRecord,
-    Progress,
-    Verdict,
-    audit_from_json,
-    load,
-)
-from dpaudit.health import HealthWarning
+from dpaudit.errors import HealthWarning
 from dpaudit.mechanism import as_mechanism
-from dpaudit.mechanisms import ZOO
 from dpaudit.neighbours import Pair, add_or_remove_one, pairs, query_answers, replace_one
+from dpaudit.results import Audit, Evidence, PairRecord, Progress, Verdict, audit_from_json, load
+from dpaudit.zoo import ZOO
 
 ANSWER = Audit(
     mechanism="ClippedSum",
@@ -59,7 +51,7 @@ ANSWER = Audit(
     interrupted=False,
     version=__version__,
 )
-TARGET = "dpaudit.mechanisms:ClippedSum"
+TARGET = "dpaudit.zoo:ClippedSum"
 RECORDS = ("--records", "floats:-1:1", "--relation", "replace-one")
 GOOD = ("audit", TARGET, "--claim", "eps=1", *RECORDS)
 
@@ -159,6 +151,7 @@ def test_the_defaults_are_those_of_the_library(fake: FakeAudit) -> None:
     assert fake.neighbours == replace_one(floats(-1, 1))
     options = {name: value for name, value in fake.options.items() if name != "progress"}
     assert options == {
+        "finder": "auto",
         "alpha": 1e-6,
         "samples": None,
         "seconds": None,
@@ -173,6 +166,7 @@ def test_the_options_are_handed_over(fake: FakeAudit) -> None:
     run(*GOOD, *given, "--floats", "bits")
     options = {name: value for name, value in fake.options.items() if name != "progress"}
     assert options == {
+        "finder": "auto",
         "alpha": 0.01,
         "samples": 5000,
         "seconds": 2.5,
@@ -304,7 +298,7 @@ def test_a_mistake_is_one_clear_line(fake: FakeAudit, arguments: str, message: s
         ("nonsense", "a mechanism is named module:function or file.py:function, got 'nonsense'."),
         ("no_such_module:f", "no module 'no_such_module'"),
         ("no_such_file.py:f", "no file 'no_such_file.py'"),
-        ("dpaudit.mechanisms:NoSuch", "has no attribute 'NoSuch'"),
+        ("dpaudit.zoo:NoSuch", "has no attribute 'NoSuch'"),
     ],
 )
 @pytest.mark.parametrize("flags", [(), ("--one-at-a-time",)])

@@ -11,9 +11,10 @@ import pytest
 from commands import error_line, run
 
 from dpaudit.claims import Claim, GaussianDP, Profile, PureDP
-from dpaudit.evidence import Audit, Evidence, PairRecord, Verdict
-from dpaudit.pair import Pair
-from dpaudit.report.changes import Change, changes_between, is_past_claim, summary, table
+from dpaudit.neighbours import Pair
+from dpaudit.report import Change, changes_between, is_past_claim, summary
+from dpaudit.report.changes import table
+from dpaudit.results import Audit, Evidence, PairRecord, Verdict
 
 RECORD = PairRecord(pair=Pair([0.0], []), samples=2850, log_wealth=0.0, growth=0.0)
 QUIET = Audit(

@@ -11,7 +11,7 @@ import pytest
 from commands import run
 
 from dpaudit.cli.completion import SHELLS, zoo_names
-from dpaudit.mechanisms import ZOO
+from dpaudit.zoo import ZOO
 
 PROBE = """
 import sys

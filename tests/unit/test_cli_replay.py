@@ -12,8 +12,8 @@ import pytest
 from commands import error_line, run
 
 import dpaudit
-from dpaudit.evidence import Audit, Evidence, Verdict
-from dpaudit.loading import load_mechanism
+from dpaudit.integrations import load_mechanism
+from dpaudit.results import Audit, Evidence, Verdict
 
 CODE = """
 import numpy as np

@@ -14,11 +14,12 @@ import pytest
 from commands import error_line, run
 
 import dpaudit
-from dpaudit import PureDP, Trials
+from dpaudit import PureDP
 from dpaudit.cli.samples import read_both
-from dpaudit.evidence import audit_from_json, load
+from dpaudit.results import audit_from_json, load
+from dpaudit.testers import Trials
 
-TARGET = ("audit", "dpaudit.mechanisms:ClippedSum", "--claim", "eps=1")
+TARGET = ("audit", "dpaudit.zoo:ClippedSum", "--claim", "eps=1")
 RECORDS = ("--records", "floats:-1:1", "--relation", "replace-one")
 
 
@@ -54,10 +55,10 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "tester"),
     [
-        ("histogram", dpaudit.HistogramTester()),
-        ("hockey-stick", dpaudit.HockeyStickTester()),
-        ("renyi", dpaudit.RenyiTester()),
-        ("mmd", dpaudit.MMDTester()),
+        ("histogram", dpaudit.testers.HistogramTester()),
+        ("hockey-stick", dpaudit.testers.HockeyStickTester()),
+        ("renyi", dpaudit.testers.RenyiTester()),
+        ("mmd", dpaudit.testers.MMDTester()),
     ],
     ids=["histogram", "hockey-stick", "renyi", "mmd"],
 )

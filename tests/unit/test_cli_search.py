@@ -9,9 +9,9 @@ import pytest
 from commands import run
 
 from dpaudit.cli.target import FINDERS as NAMES
-from dpaudit.finders import FINDERS
+from dpaudit.search import FINDERS
 
-COUNT = ("audit", "dpaudit.mechanisms:LaplaceCount", "--claim", "eps=1", "--seed", "1")
+COUNT = ("audit", "dpaudit.zoo:LaplaceCount", "--claim", "eps=1", "--seed", "1")
 
 
 def saved(*arguments: str) -> dict[str, Any]:

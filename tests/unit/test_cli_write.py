@@ -13,8 +13,8 @@ import pytest
 from commands import error_line, run
 
 import dpaudit
-from dpaudit.loading import load_mechanism
-from dpaudit.writing import pytest_file, read_signature
+from dpaudit.integrations import load_mechanism
+from dpaudit.testing import pytest_file, read_signature
 
 CODE = '''
 from typing import Literal
@@ -242,10 +242,10 @@ def test_what_cannot_be_guessed_fails_the_test_line_by_line() -> None:
 
 
 def test_a_docstring_that_names_both_relations_is_not_decided() -> None:
-    text = pytest_file(read_signature("dpaudit.mechanisms:ClippedSum"))
+    text = pytest_file(read_signature("dpaudit.zoo:ClippedSum"))
     assert '# TODO: the docstring says "added or removed" and "Replacing".\n' in text
-    assert "from dpaudit.mechanisms import ClippedSum\n" in text
-    assert load_mechanism("dpaudit.mechanisms:ClippedSum").name == "ClippedSum"
+    assert "from dpaudit.zoo import ClippedSum\n" in text
+    assert load_mechanism("dpaudit.zoo:ClippedSum").name == "ClippedSum"
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,22 @@ import pytest
 from scipy.stats import binom
 
 import dpaudit
-from dpaudit import Audit, CannotFire, Pair, PureDP, Verdict, compare_samples
-from dpaudit.deck import SIDES, Deck, InvalidSamples, in_hand
-from dpaudit.evidence import audit_from_json
+from dpaudit import Audit, Pair, PureDP, Verdict, compare_samples
+from dpaudit.auditing import in_hand
+from dpaudit.auditing.samples_in_hand import Deck
+from dpaudit.errors import InvalidSamples, Underpowered
+from dpaudit.neighbours import NO_DATASETS
+from dpaudit.results import audit_from_json
 
 Floats = npt.NDArray[np.float64]
 
 BETS: list[Any] = [None, dpaudit.BettingTester()]
-QUICK: list[Any] = [None, dpaudit.HistogramTester()]  # one tester of either way
+QUICK: list[Any] = [None, dpaudit.testers.HistogramTester()]  # one tester of either way
 BATCH: list[Any] = [
-    dpaudit.HistogramTester(),
-    dpaudit.HockeyStickTester(classifier="linear"),
-    dpaudit.RenyiTester(),
-    dpaudit.MMDTester(),
+    dpaudit.testers.HistogramTester(),
+    dpaudit.testers.HockeyStickTester(classifier="linear"),
+    dpaudit.testers.RenyiTester(),
+    dpaudit.testers.MMDTester(),
 ]
 
 
@@ -162,21 +165,21 @@ def test_the_event_is_chosen_on_one_half_and_counted_on_the_other() -> None:
 
 def test_trials_are_refused() -> None:
     with pytest.raises(TypeError, match="two samples are compared in one trial: give the tester"):
-        compare_samples([1, 2], [1, 2], PureDP(1.0), tester=dpaudit.Trials(Recording()))  # type: ignore[arg-type]
+        compare_samples([1, 2], [1, 2], PureDP(1.0), tester=dpaudit.testers.Trials(Recording()))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("tester", BATCH, ids=name_of)
 def test_a_test_that_can_never_fire_is_refused_with_its_reach(tester: Any) -> None:
-    with pytest.raises(CannotFire, match=r"can never refute 8-DP with 20 and 20 samples.*>="):
+    with pytest.raises(Underpowered, match=r"can never refute 8-DP with 20 and 20 samples.*>="):
         compare_samples(np.zeros(20), np.ones(20), PureDP(8.0), tester=tester)
 
 
 @pytest.mark.parametrize("sizes", [(12, 2_000), (2_000, 12)])
 def test_a_direction_that_cannot_fire_leaves_the_other(sizes: tuple[int, int]) -> None:
     """Of few outputs none is likely enough for P(A), or all are too rare for Q(A)."""
-    tester = dpaudit.HistogramTester()
+    tester = dpaudit.testers.HistogramTester()
     outputs, others = np.zeros(sizes[0]), np.ones(sizes[1])
-    with pytest.raises(CannotFire):
+    with pytest.raises(Underpowered):
         tester.examine(
             np.ones(2_000), np.zeros(12), PureDP(1.0), alpha=0.025, rng=np.random.default_rng(0)
         )
@@ -314,7 +317,7 @@ WIDE = ("complex", "mixed objects", "numbers and vectors", "other shapes", "vect
 def test_a_batch_tester_finds_a_leak_in_every_form(form: str) -> None:
     for outputs, others in (FORMS[form], FORMS[form][::-1]):
         found = compare_samples(
-            outputs, others, PureDP(0.1), tester=dpaudit.HistogramTester(), rng=1
+            outputs, others, PureDP(0.1), tester=dpaudit.testers.HistogramTester(), rng=1
         )
         assert found.verdict is Verdict.REFUTED
         assert found.counterexample is not None
@@ -369,7 +372,7 @@ SLOWER = ("50 dimensions", "unequal sizes")  # and tested where the testers are
 @pytest.mark.parametrize(
     ("tester", "form"),
     [(one, form) for one in [None, *BATCH] for form in HONEST if form not in SLOWER]
-    + [(dpaudit.HistogramTester(), form) for form in SLOWER],
+    + [(dpaudit.testers.HistogramTester(), form) for form in SLOWER],
     ids=lambda value: value if isinstance(value, str) else name_of(value),
 )
 @pytest.mark.filterwarnings("ignore::dpaudit.HealthWarning")
@@ -426,7 +429,11 @@ def test_what_is_no_sample_is_refused_by_name(wrong: Any, message: str, tester: 
         ({"alpha": "small"}, ValueError, "alpha must be between 0 and 1"),
         ({"rng": -1}, ValueError, "rng must be a Generator"),
         ({"tester": "histogram"}, TypeError, "tester must be a BettingTester, got 'histogram'"),
-        ({"tester": dpaudit.MMDTester}, TypeError, "tester must be a BettingTester, got <class"),
+        (
+            {"tester": dpaudit.testers.MMDTester},
+            TypeError,
+            "tester must be a BettingTester, got <class",
+        ),
     ],
 )
 def test_a_wrong_argument_is_refused_by_name_and_value(
@@ -439,7 +446,7 @@ def test_a_wrong_argument_is_refused_by_name_and_value(
 
 
 def test_samples_are_read_into_one_form() -> None:
-    assert (SIDES.data, SIDES.neighbour) == ("outputs", "neighbour_outputs")
+    assert (NO_DATASETS.data, NO_DATASETS.neighbour) == ("outputs", "neighbour_outputs")
     first, second = in_hand([[1, 2], (3, 4)], np.zeros((2, 2)))
     assert isinstance(first, np.ndarray)
     assert isinstance(second, np.ndarray)

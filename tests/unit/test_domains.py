@@ -8,17 +8,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dpaudit.domains import (
-    MOST_EDGES,
-    Domain,
-    InvalidDomain,
-    categories,
-    floats,
-    integers,
-    parse_domain,
-    records,
-    vectors,
-)
+from dpaudit.domains import Domain, categories, floats, integers, parse_domain, records, vectors
+from dpaudit.domains.domain import MOST_EDGES
+from dpaudit.errors import InvalidDomain
 
 DOMAINS: list[Domain] = [
     floats(-1, 1),

@@ -14,7 +14,7 @@ import pytest
 from dpaudit.domains import (
     Domain,
     Explorable,
-    InvalidDomain,
+    canonical,
     categories,
     dates,
     explorable,
@@ -26,7 +26,7 @@ from dpaudit.domains import (
     texts,
     vectors,
 )
-from dpaudit.pair import canonical
+from dpaudit.errors import InvalidDomain
 
 
 class Scripted:

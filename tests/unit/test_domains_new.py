@@ -11,7 +11,6 @@ import pytest
 
 from dpaudit.domains import (
     Domain,
-    InvalidDomain,
     categories,
     dates,
     floats,
@@ -22,6 +21,7 @@ from dpaudit.domains import (
     texts,
     vectors,
 )
+from dpaudit.errors import InvalidDomain
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dpaudit.choices import Unsuitable
 from dpaudit.domains import (
-    MOST_EDGES,
     Domain,
-    InvalidDomain,
     Refinable,
+    Unsuitable,
+    canonical,
     categories,
     dates,
     floats,
@@ -25,7 +24,8 @@ from dpaudit.domains import (
     texts,
     vectors,
 )
-from dpaudit.pair import canonical
+from dpaudit.domains.domain import MOST_EDGES
+from dpaudit.errors import InvalidDomain
 
 
 class Last:

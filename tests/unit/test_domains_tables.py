@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import (
-    InvalidDomain,
     Tables,
+    canonical,
     categories,
     dates,
     floats,
@@ -25,7 +25,7 @@ from dpaudit.domains import (
     vectors,
 )
 from dpaudit.domains.columns import TABLE_FORMS
-from dpaudit.pair import canonical
+from dpaudit.errors import InvalidDomain
 
 COLUMNS = {
     "x": floats(0, 1),

@@ -15,24 +15,22 @@ import pytest
 from scipy.stats import binom, multinomial, norm
 
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
-from dpaudit.testers.batch import UnsupportedClaim
-from dpaudit.testers.event_bound import (
+from dpaudit.errors import UnsupportedClaim
+from dpaudit.testers import (
     Curve,
-    allowed,
-    curve_finding,
-    exact,
-    gilbert_mcmillan,
-    hoeffding,
-    largest_refuted,
-    level_finding,
-)
-from dpaudit.testers.event_choice import (
     Ranked,
     Sizes,
+    allowed,
     curve_events,
+    curve_finding,
+    exact,
     exact_events,
     exact_promise,
+    gilbert_mcmillan,
+    hoeffding,
     hoeffding_promise,
+    largest_refuted,
+    level_finding,
     ranked,
     strongest,
 )

@@ -8,25 +8,25 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from dpaudit.bounds import proportion_lower, proportion_upper
 from dpaudit.events import (
     Above,
     Below,
     Between,
     Both,
+    ColumnEvents,
     Equals,
     Event,
+    ExpectedBound,
     IsNumber,
     IsWord,
     Outside,
+    comparisons,
+    rounded,
     strongest_event,
+    upper_bound,
 )
-from dpaudit.events.columns import ColumnEvents
-from dpaudit.events.kinds import comparisons
-from dpaudit.events.promise import Promise, upper_bound
-from dpaudit.events.rounding import rounded
-from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder, Table
-from dpaudit.returned import Raised
-from dpaudit.stats.binomial import proportion_lower, proportion_upper
+from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder, Raised, Table
 
 Outputs = npt.NDArray[Any] | list[Any]
 
@@ -133,7 +133,7 @@ def test_the_quick_bound_is_near_the_exact_one(alpha: float, draws: int) -> None
 
 def test_a_score_is_what_the_certificate_would_say() -> None:
     draws, alpha, delta = 10_000, 1e-6, 1e-3
-    promise = Promise(epsilon=1.0, delta=delta, draws=draws, alpha=alpha, totals=(1e9, 1e9))
+    promise = ExpectedBound(epsilon=1.0, delta=delta, draws=draws, alpha=alpha, totals=(1e9, 1e9))
     score, likelier = promise.score(np.array(4e8), np.array(1e8), 1)
     p_lower = proportion_lower(4000, draws, alpha / 2)
     q_upper = proportion_upper(1000, draws, alpha / 2)
@@ -142,7 +142,7 @@ def test_a_score_is_what_the_certificate_would_say() -> None:
 
 
 def test_scores_do_not_depend_on_which_side_is_called_data() -> None:
-    promise = Promise(epsilon=1.0, delta=0.0, draws=500, alpha=0.01, totals=(300.0, 300.0))
+    promise = ExpectedBound(epsilon=1.0, delta=0.0, draws=500, alpha=0.01, totals=(300.0, 300.0))
     ones, zeros = np.array([30.0, 5.0, 0.0]), np.array([90.0, 1.0, 0.0])
     there, likelier = promise.score(ones, zeros, 1)
     back, rarer = promise.score(zeros, ones, 1)
@@ -152,7 +152,7 @@ def test_scores_do_not_depend_on_which_side_is_called_data() -> None:
 
 
 def test_luck_in_few_draws_counts_for_little() -> None:
-    promise = Promise(epsilon=1.0, delta=0.0, draws=10**6, alpha=1e-6, totals=(50.0, 50.0))
+    promise = ExpectedBound(epsilon=1.0, delta=0.0, draws=10**6, alpha=1e-6, totals=(50.0, 50.0))
     lucky, solid = promise.score(np.array([3.0, 40.0]), np.array([0.0, 8.0]), 1)[0]
     assert lucky < solid
     longer = promise.score(np.array(40.0), np.array(8.0), 2)[0]

@@ -11,26 +11,25 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from dpaudit.bounds import epsilon_from_event
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
+from dpaudit.domains import Unsaved, decoded, encoded
+from dpaudit.errors import InvalidAuditFile
 from dpaudit.events import Above, Rule
-from dpaudit.evidence import (
+from dpaudit.neighbours import Pair
+from dpaudit.results import (
     Audit,
     Counterexample,
     Evidence,
-    InvalidAuditFile,
-    Outline,
+    OutputHistogram,
     PairRecord,
     Tally,
-    Unsaved,
     Verdict,
     audit_from_json,
     forms,
     load,
     saving,
 )
-from dpaudit.neighbours import Pair
-from dpaudit.plain import decoded, encoded
-from dpaudit.stats.binomial import epsilon_from_event
 
 PAIR = Pair(np.array([1.0, np.nan]), np.zeros((0, 2), dtype=np.float32))
 RECORD = PairRecord(pair=PAIR, samples=2000, log_wealth=3.25, growth=0.001625)
@@ -47,7 +46,7 @@ COUNTEREXAMPLE = Counterexample(
     seed=(7, 0, 3),
     rule=Rule(event=Above(0, 0.773), places=("output",), words=()),
 )
-OUTLINE = Outline(
+OUTLINE = OutputHistogram(
     place="output",
     edges=(-math.inf, 0.0, 0.773, math.inf),
     values=("NaN",),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.report.code import event_code
+from dpaudit.report import event_code
 
 Mechanism = Callable[[Any, np.random.Generator], Any]
 

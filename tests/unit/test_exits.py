@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.exits import UnexpectedExit, exits_as_errors, watched_ctrl_c
-from dpaudit.mechanism import as_mechanism, one_at_a_time
+from dpaudit.errors import UnexpectedExit
+from dpaudit.mechanism import as_mechanism, exits_as_errors, one_at_a_time, watched_ctrl_c
 
 PAIR = [([0.0], [1.0])]
 
@@ -63,7 +63,7 @@ def test_one_output_a_call_is_no_way_out() -> None:
         mechanism.draw([1.0], 3, np.random.default_rng(1))
 
 
-@pytest.mark.parametrize("tester", [None, dpaudit.HistogramTester()])
+@pytest.mark.parametrize("tester", [None, dpaudit.testers.HistogramTester()])
 def test_ctrl_c_ends_an_audit_with_what_it_has(tester: Any) -> None:
     def slow(data: Any, size: int, rng: np.random.Generator) -> Any:
         signal.raise_signal(signal.SIGINT)

@@ -13,9 +13,6 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import categories, floats, integers, records
-from dpaudit.finders import FINDERS, Finder, Memory, Resumable, make_finder
-from dpaudit.finders.memory import fingerprint
-from dpaudit.finders.optuna import OptunaFinder
 from dpaudit.neighbours import (
     Pair,
     Relation,
@@ -24,6 +21,16 @@ from dpaudit.neighbours import (
     pairs,
     query_answers,
     replace_one,
+)
+from dpaudit.search import (
+    FINDERS,
+    Finder,
+    Memory,
+    OptunaFinder,
+    Resumable,
+    as_finder,
+    fingerprint,
+    make_finder,
 )
 
 needs_optuna = pytest.mark.skipif(
@@ -212,20 +219,28 @@ def test_a_pair_of_elsewhere_does_no_harm(name: str) -> None:
 
 def test_given_pairs_come_once_and_in_order() -> None:
     given = [Pair([3.0], []), Pair([1.0], []), Pair([2.0], [])]
-    finder = pairs(given).search(_rng())
+    finder = as_finder(pairs(given), "auto", _rng())
     assert _asked(finder, 10) == given
     assert finder.ask() is None
 
 
 def test_the_name_of_the_finder_is_followed() -> None:
-    relation = replace_one(floats(0, 1), finder="random")
-    found = _asked(relation.search(_rng()), 5)
+    relation = replace_one(floats(0, 1))
+    found = _asked(as_finder(relation, "random", _rng()), 5)
     assert found == _asked(make_finder("random", relation, _rng()), 5)
+
+
+@pytest.mark.parametrize(
+    "given", [pairs([([1.0], [])]), [([1.0], [])], make_finder("random", RELATIONS[0], _rng())]
+)
+def test_a_name_is_refused_where_it_would_be_ignored(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"leave out finder='grid'"):
+        as_finder(given, "grid", _rng())
 
 
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(ValueError, match=r"one of 'auto', .*'random'.*, got 'oracle'"):
-        replace_one(floats(0, 1), finder="oracle").search(_rng())
+        as_finder(replace_one(floats(0, 1)), "oracle", _rng())
 
 
 def test_vizier_says_why_it_is_not_there() -> None:

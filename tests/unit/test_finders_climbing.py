@@ -9,16 +9,6 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import categories, explorable, floats, integers, vectors
-from dpaudit.finders import Memory, make_finder
-from dpaudit.finders import auto as auto_module
-from dpaudit.finders.auto import AutoFinder
-from dpaudit.finders.evolve import EvolveFinder
-from dpaudit.finders.features import DIFFERENCE, REST, SIZE, Features
-from dpaudit.finders.gp import Bandit
-from dpaudit.finders.memory import fingerprint
-from dpaudit.finders.mutations import CHANGES, Mutations
-from dpaudit.finders.shares import LEAST, Shares
-from dpaudit.finders.surrogate import Surrogate
 from dpaudit.neighbours import (
     ABSENT,
     Pair,
@@ -29,6 +19,22 @@ from dpaudit.neighbours import (
     query_answers,
     replace_one,
 )
+from dpaudit.search import (
+    AutoFinder,
+    Bandit,
+    EvolveFinder,
+    Features,
+    Memory,
+    Mutations,
+    Shares,
+    Surrogate,
+    fingerprint,
+    make_finder,
+)
+from dpaudit.search import auto as auto_module
+from dpaudit.search.features import DIFFERENCE, REST, SIZE
+from dpaudit.search.mutations import CHANGES
+from dpaudit.search.shares import LEAST
 
 RELATIONS: list[Structured] = [
     replace_one(floats(0, 1), max_records=4),

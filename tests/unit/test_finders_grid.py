@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import categories, floats, integers
-from dpaudit.finders.grid import GridFinder
-from dpaudit.finders.memory import fingerprint
 from dpaudit.neighbours import (
     ABSENT,
     Slot,
@@ -20,6 +18,7 @@ from dpaudit.neighbours import (
     query_answers,
     replace_one,
 )
+from dpaudit.search import GridFinder, fingerprint
 
 
 def _all(relation: Structured, most: int = 10_000) -> list[Any]:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import floats
-from dpaudit.finders.memory import AWAITED, LATEST, REMEMBERED, Memory, fingerprint
 from dpaudit.neighbours import Pair, pairs, replace_one
+from dpaudit.search import Memory, fingerprint
+from dpaudit.search.memory import AWAITED, LATEST, REMEMBERED
 
 RELATION = replace_one(floats(0, 1), max_records=3)
 

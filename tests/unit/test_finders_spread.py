@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import floats, integers
-from dpaudit.finders.spread import SpreadChooser, SpreadFinder, kind
-from dpaudit.finders.strata import FINEST, Rounds, Strata
 from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
+from dpaudit.search import Rounds, SpreadChooser, SpreadFinder, Strata
+from dpaudit.search.spread import kind
+from dpaudit.search.strata import FINEST
 
 
 @pytest.mark.parametrize("seed", range(5))

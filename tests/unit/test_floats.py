@@ -13,8 +13,9 @@ from commands import error_line, run
 
 import dpaudit
 from dpaudit import ApproxDP, Audit, PureDP
-from dpaudit.evidence import InvalidAuditFile, audit_from_json
-from dpaudit.mechanisms import Geometric, Snapping
+from dpaudit.errors import InvalidAuditFile
+from dpaudit.results import audit_from_json
+from dpaudit.zoo import Geometric, Snapping
 
 Noise = Callable[[np.random.Generator, int], npt.NDArray[np.float64]]
 
@@ -72,7 +73,7 @@ def test_naive_laplace_noise_is_refuted_by_the_grid_it_leaves(refuted: Audit) ->
     ids=["gaussian", "float32 noise"],
 )
 def test_other_naive_noise_is_refuted_too(
-    mechanism: Any, claim: dpaudit.Claim, neighbours: Any, event: str
+    mechanism: Any, claim: dpaudit.claims.Claim, neighbours: Any, event: str
 ) -> None:
     audit = dpaudit.audit(mechanism, claim, neighbours, samples=100_000, rng=7, floats="bits")
     assert audit.counterexample is not None
@@ -113,11 +114,11 @@ def test_the_report_says_that_it_is_about_floats(refuted: Audit) -> None:
     text = " ".join(str(refuted).split())
     assert "This is a floating-point finding" in text
     assert "Mironov 2012" in text
-    assert "Remedies: the snapping mechanism (dpaudit.mechanisms.Snapping), or discrete" in text
+    assert "Remedies: the snapping mechanism (dpaudit.zoo.Snapping), or discrete" in text
     assert "floats how they are rounded was looked at too" in text
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
-    from dpaudit.report.html import report_page
+    from dpaudit.report import report_page
 
     page = report_page(refuted)
     assert "This is a floating-point finding" in page
@@ -204,7 +205,7 @@ def test_what_is_no_way_to_look_at_floats_is_refused(call: Any) -> None:
     with pytest.raises(ValueError, match='floats must be "real" or "bits", got \'double\''):
         call(laplace, PureDP(1.0), PAIR, floats="double")
     with pytest.raises(ValueError, match="floats='bits' needs the tester that bets, got Histogram"):
-        call(laplace, PureDP(1.0), PAIR, floats="bits", tester=dpaudit.HistogramTester())
+        call(laplace, PureDP(1.0), PAIR, floats="bits", tester=dpaudit.testers.HistogramTester())
 
 
 def test_the_command_line_asks_for_it(tmp_path: Path) -> None:
@@ -219,7 +220,7 @@ def test_the_command_line_asks_for_it(tmp_path: Path) -> None:
     assert real.exit_code != 1
     assert bits.exit_code == 1
     assert "floating-point finding" in bits.output
-    target = ("audit", "dpaudit.mechanisms:LaplaceCount", "--claim", "eps=1")
+    target = ("audit", "dpaudit.zoo:LaplaceCount", "--claim", "eps=1")
     pair = ("--pair", "[[0], []]", "--samples", "20000", "--seed", "7")
     assert run(*target, *pair, "--floats", "bits").exit_code == 1
     wrong = run(*target, *pair, "--floats", "bits", "--tester", "histogram")

@@ -10,9 +10,8 @@ import pytest
 
 import dpaudit
 from dpaudit import Audit, PureDP
-from dpaudit.outputs import Encoder
-from dpaudit.report.code import event_code
-from dpaudit.returned import Raised
+from dpaudit.outputs import Encoder, Raised
+from dpaudit.report import event_code
 
 CLAIM = PureDP(1.0)
 PAIR = dpaudit.pairs([([1.0], [0.0])])

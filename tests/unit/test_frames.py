@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.frames import built, frame_of
-from dpaudit.pair import Pair, canonical, shown
-from dpaudit.plain import InvalidAuditFile, Unsaved, decoded, encoded
-from dpaudit.report.showing import dataset
+from dpaudit.domains import Unsaved, built, canonical, decoded, encoded, frame_of, shown
+from dpaudit.errors import InvalidAuditFile
+from dpaudit.neighbours import Pair
+from dpaudit.report import dataset
 
 COLUMNS = {
     "age": dpaudit.integers(0, 120),

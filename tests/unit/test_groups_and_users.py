@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.choices import Unsuitable
-from dpaudit.domains import Domain, categories, floats, integers, records, tables
+from dpaudit.domains import Domain, Unsuitable, categories, floats, integers, records, tables
+from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours import (
     ABSENT,
     AddOrRemoveOne,
-    InvalidRelation,
     Pair,
     Relation,
     ReplaceOne,

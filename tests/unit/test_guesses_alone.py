@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.measuring.learn import recipes
+from dpaudit.guessing import Ensemble, Labelled, Sample, recipes
 from dpaudit.outputs import Encoder, Table
-from dpaudit.testers.parts import Labelled
-from dpaudit.witness.ensemble import Ensemble
-from dpaudit.witness.sample import Sample
 
 Make = Callable[[int, np.random.Generator], Any]
 RARE: tuple[Any, ...] = (None, math.nan, math.inf, "word")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.health import FrozenSeedCheck, HealthWarning
+from dpaudit.errors import HealthWarning
+from dpaudit.mechanism import FrozenSeedCheck
 
 
 def rng() -> np.random.Generator:

@@ -15,12 +15,10 @@ import numpy.typing as npt
 import pytest
 
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
-from dpaudit.mechanisms import SVT3, SVT4, SVT5, SVT6
-from dpaudit.testers.batch import BatchTester, CannotFire, Examiner, Finding
-from dpaudit.testers.classifiers import BoostedScore, LinearScore
-from dpaudit.testers.event_bound import Curve
-from dpaudit.testers.hockey_stick import HockeyStickTester
-from dpaudit.testers.parts import Share
+from dpaudit.errors import Underpowered
+from dpaudit.guessing import BoostedScore, LinearScore, Share
+from dpaudit.testers import BatchTester, Curve, Examiner, Finding, HockeyStickTester
+from dpaudit.zoo import SVT3, SVT4, SVT5, SVT6
 
 Floats = npt.NDArray[np.float64]
 SIZE = 2_000
@@ -202,9 +200,9 @@ def test_a_certain_leak_is_found_to_the_highest_epsilon(epsilon: float) -> None:
 
 @pytest.mark.parametrize("bound", ["exact", "hoeffding"])
 def test_a_test_that_can_never_fire_is_refused(bound: str) -> None:
-    with pytest.raises(CannotFire, match=r"can never refute 9-DP with 50000 and 50000 samples"):
+    with pytest.raises(Underpowered, match=r"can never refute 9-DP with 50000 and 50000 samples"):
         examine(np.zeros(50_000), np.ones(50_000), PureDP(9.0), bound=bound)
-    with pytest.raises(CannotFire, match=r"most it could certify so is epsilon >= 8\.83"):
+    with pytest.raises(Underpowered, match=r"most it could certify so is epsilon >= 8\.83"):
         examine(np.zeros(50_000), np.ones(50_000), PureDP(9.0))
 
 

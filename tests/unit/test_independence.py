@@ -11,10 +11,11 @@ import numpy.typing as npt
 import pytest
 
 import dpaudit
-from dpaudit import DependentDraws, PureDP
-from dpaudit.independence import Calls, IndependenceCheck
+from dpaudit import PureDP
+from dpaudit.bounds import coin_evidence, dispersion_evidence
+from dpaudit.errors import DependentDraws
+from dpaudit.mechanism import Calls, IndependenceCheck
 from dpaudit.outputs import Encoder
-from dpaudit.stats.dispersion import coin_evidence, dispersion_evidence
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator
@@ -124,7 +125,9 @@ def test_they_are_noticed_by_every_way_to_ask(case: str) -> None:
         dpaudit.assert_private(make(), PureDP(0.01), PAIR, rng=1, samples=100_000)
 
 
-@pytest.mark.parametrize("tester", [dpaudit.HistogramTester(), dpaudit.HockeyStickTester()])
+@pytest.mark.parametrize(
+    "tester", [dpaudit.testers.HistogramTester(), dpaudit.testers.HockeyStickTester()]
+)
 @pytest.mark.parametrize("mechanism", [repeated, shared_answer, autoregressive])
 def test_batch_testers_are_watched_too(tester: Any, mechanism: Any) -> None:
     with pytest.raises(DependentDraws, match="depend on each other"):

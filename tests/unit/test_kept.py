@@ -14,11 +14,12 @@ from scipy import stats
 
 import dpaudit
 from dpaudit import Audit, Pair, PrivacyViolation, PureDP, Verdict
-from dpaudit.asserting.kept import Kept, kept_for, remember
-from dpaudit.evidence import REPLAY
-from dpaudit.mechanisms import RandomizedResponse
-from dpaudit.report.table import Row, table
-from dpaudit.suite import TURNS, Effort, Turn, file_name
+from dpaudit.report import Row
+from dpaudit.report.table import table
+from dpaudit.results import REPLAY
+from dpaudit.testing import TURNS, Effort, Turn, file_name, kept_for, remember
+from dpaudit.testing.kept_counterexamples import Kept
+from dpaudit.zoo import RandomizedResponse
 
 ONE = PureDP(1.0)
 BITS = [([1], [0])]

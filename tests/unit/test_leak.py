@@ -8,8 +8,14 @@ import pytest
 from scipy.stats import norm
 
 import dpaudit
-from dpaudit.bets.leak import draws_for_leak, leak_growth, renyi_growth, tangent_growth
-from dpaudit.bets.tangent import Tangents, growth
+from dpaudit.betting import (
+    Tangents,
+    draws_for_leak,
+    growth,
+    leak_growth,
+    renyi_growth,
+    tangent_growth,
+)
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
 
 Floats = npt.NDArray[np.float64]
@@ -63,7 +69,7 @@ def test_no_pair_of_two_outputs_within_a_renyi_claim_is_guessed_better(
 
 def test_a_profile_needs_what_its_saved_form_needs() -> None:
     """Or a file would not say what the audit said."""
-    from dpaudit.claim_text import claim_from_json
+    from dpaudit.claims import claim_from_json
 
     for delta in (PureDP(1.0).delta, GaussianDP(7.0).delta, lambda level: 0.5 * math.exp(-level)):
         claim = Profile(delta)

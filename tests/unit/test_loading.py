@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.loading import load_mechanism
-from dpaudit.mechanism import InvalidMechanism
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations import load_mechanism
 
 
 def rng() -> np.random.Generator:

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpaudit.stats import means
-from dpaudit.stats.means import (
-    BOUNDS,
+from dpaudit.bounds import (
     bernstein_width,
     chernoff_slack,
     mean_lower,
     mean_reach,
     mean_upper,
+    means,
     normal_quantile,
 )
+from dpaudit.bounds.means import BOUNDS
 
 
 def sequences(points: tuple[float, ...], draws: int) -> Iterator[np.ndarray[Any, Any]]:

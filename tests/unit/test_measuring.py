@@ -8,16 +8,27 @@ import pytest
 from scipy import stats
 
 import dpaudit
-from dpaudit.measuring.choose import most_likely
-from dpaudit.measuring.guess import Counts, Guess, Odds, Reader, best_guess
-from dpaudit.measuring.learn import Recipe, recipes
-from dpaudit.measuring.surface import Surface
-from dpaudit.measuring.views import Single, Sums, ending, steps, views
+from dpaudit.guessing import (
+    Counts,
+    Guess,
+    Labelled,
+    LinearScore,
+    Reader,
+    Recipe,
+    Single,
+    Surface,
+    best_guess,
+    ending,
+    most_likely,
+    recipes,
+    steps,
+    views,
+)
+from dpaudit.guessing.reader import Odds
+from dpaudit.guessing.views import Sums
 from dpaudit.mechanism import as_mechanism
-from dpaudit.mechanisms import SVT3, SVT5, LaplaceCount, PrefixSum, RandomizedResponse
 from dpaudit.outputs import MISSING, NONE, Encoder, Table
-from dpaudit.testers.classifiers import LinearScore
-from dpaudit.testers.parts import Labelled
+from dpaudit.zoo import SVT3, SVT5, LaplaceCount, PrefixSum, RandomizedResponse
 
 
 def counts(right: int, guesses: int) -> Counts:
@@ -306,7 +317,7 @@ def test_many_outputs_teach_a_finer_surface(monkeypatch: pytest.MonkeyPatch) -> 
         return float(np.mean((Surface(Labelled(table, labels))(table) - odds) ** 2))
 
     coarse = error()
-    monkeypatch.setattr("dpaudit.measuring.surface._MANY", 200_000)
+    monkeypatch.setattr("dpaudit.guessing.surface._MANY", 200_000)
     assert error() < 0.5 * coarse
 
 

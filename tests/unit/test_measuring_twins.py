@@ -8,15 +8,12 @@ import pytest
 from scipy import stats
 
 import dpaudit
-from dpaudit.batches import draw_labelled, draw_twins
-from dpaudit.measuring.kinship import kinship
-from dpaudit.measuring.surface import Surface
-from dpaudit.measuring.views import ending
-from dpaudit.mechanism import as_mechanism
-from dpaudit.mechanisms import SVT3, NoisyHistogram, RandomizedResponse
+from dpaudit.auditing import paired_correlation
+from dpaudit.guessing import Labelled, Surface, ending
+from dpaudit.mechanism import as_mechanism, draw_labelled, draw_paired
+from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, Table
-from dpaudit.pair import Pair
-from dpaudit.testers.parts import Labelled
+from dpaudit.zoo import SVT3, NoisyHistogram, RandomizedResponse
 
 RISING, FALLING = [0.0] * 5 + [1.0] * 5, [1.0] * 5 + [0.0] * 5
 
@@ -41,7 +38,7 @@ def histogram(data: Any, size: int, rng: np.random.Generator) -> Any:
 
 def twins_of(mechanism: Any, data: Any, neighbour: Any, count: int = 3_000) -> Labelled:
     pair = Pair(data, neighbour)
-    batch = draw_twins(as_mechanism(mechanism), pair, count, np.random.SeedSequence(5))
+    batch = draw_paired(as_mechanism(mechanism), pair, count, np.random.SeedSequence(5))
     return Labelled(Encoder().encode(batch.outputs), batch.labels)
 
 
@@ -58,7 +55,7 @@ def twins_of(mechanism: Any, data: Any, neighbour: Any, count: int = 3_000) -> L
 def test_noise_that_is_added_makes_kin_and_a_flipped_bit_does_not(
     mechanism: Any, data: Any, neighbour: Any, least: float, most: float
 ) -> None:
-    assert least <= kinship(twins_of(mechanism, data, neighbour)) <= most + 1e-9
+    assert least <= paired_correlation(twins_of(mechanism, data, neighbour)) <= most + 1e-9
 
 
 def test_twins_teach_what_takes_many_more_strangers() -> None:
@@ -70,7 +67,7 @@ def test_twins_teach_what_takes_many_more_strangers() -> None:
         scores = []
         for seed in map(np.random.SeedSequence, range(12)):
             batch = (
-                draw_twins(mechanism, pair, 10_000, seed)
+                draw_paired(mechanism, pair, 10_000, seed)
                 if twins
                 else draw_labelled(mechanism, pair, 20_000, seed)
             )

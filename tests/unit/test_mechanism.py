@@ -10,11 +10,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dpaudit.mechanism import (
-    InvalidMechanism,
-    as_mechanism,
-    one_at_a_time,
-)
+from dpaudit.errors import InvalidMechanism
+from dpaudit.mechanism import as_mechanism, one_at_a_time
 
 SIZE = 6
 

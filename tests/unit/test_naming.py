@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.evidence import software_in_use
-from dpaudit.loading import load_mechanism
-from dpaudit.mechanism import as_mechanism, one_at_a_time
-from dpaudit.mechanisms import LaplaceCount
-from dpaudit.naming import target_of
+from dpaudit.integrations import load_mechanism
+from dpaudit.mechanism import as_mechanism, one_at_a_time, target_of
+from dpaudit.results import software_in_use
+from dpaudit.zoo import LaplaceCount
 
 SOURCE = """
 import functools
@@ -111,7 +110,7 @@ def test_what_runs_as_main_has_no_target(module: Any, monkeypatch: pytest.Monkey
     assert target_of(module.release) is None
 
 
-@pytest.mark.parametrize("tester", [None, dpaudit.HistogramTester()], ids=["bets", "batch"])
+@pytest.mark.parametrize("tester", [None, dpaudit.testers.HistogramTester()], ids=["bets", "batch"])
 def test_an_audit_keeps_the_target_and_the_software(module: Any, tester: Any) -> None:
     neighbours = dpaudit.pairs([([1.0], [])])
     claim = dpaudit.PureDP(0.1)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import categories, floats, integers, records, vectors
+from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours import (
-    InvalidRelation,
     Pair,
     Relation,
     add_or_remove_one,
-    as_finder,
     pairs,
     query_answers,
     replace_one,
 )
+from dpaudit.search import as_finder
 
 WRONG: Any = "1.5"
 
@@ -293,8 +293,10 @@ def test_random_pairs_cover_the_sizes() -> None:
 
 def test_as_finder_takes_relations_lists_and_finders() -> None:
     rng = np.random.default_rng(7)
-    assert as_finder(replace_one(floats(0, 1)), rng).ask() == Pair(np.array([1.0]), np.array([0.0]))
-    assert as_finder([Pair("a", "b")], rng).ask() == Pair("a", "b")
+    assert as_finder(replace_one(floats(0, 1)), "auto", rng).ask() == Pair(
+        np.array([1.0]), np.array([0.0])
+    )
+    assert as_finder([Pair("a", "b")], "auto", rng).ask() == Pair("a", "b")
 
     class Mine:
         def ask(self) -> Pair | None:
@@ -303,12 +305,12 @@ def test_as_finder_takes_relations_lists_and_finders() -> None:
         def tell(self, pair: Pair, score: float) -> None: ...
 
     mine = Mine()
-    assert as_finder(mine, rng) is mine
+    assert as_finder(mine, "auto", rng) is mine
     with pytest.raises(TypeError, match="neighbours must be"):
-        as_finder(Mine, rng)
+        as_finder(Mine, "auto", rng)
 
 
 @pytest.mark.parametrize("given", [None, 3, "pairs", floats(0, 1), replace_one, Pair(1, 2)])
 def test_as_finder_refuses_the_rest(given: Any) -> None:
     with pytest.raises(TypeError, match=r"neighbours must be a relation such as replace_one"):
-        as_finder(given, np.random.default_rng(7))
+        as_finder(given, "auto", np.random.default_rng(7))

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.choices import Unsuitable
-from dpaudit.domains import categories, floats, integers, records, vectors
+from dpaudit.domains import Unsuitable, categories, floats, integers, records, vectors
 from dpaudit.neighbours import (
     ABSENT,
     Pair,
@@ -19,11 +18,11 @@ from dpaudit.neighbours import (
     Structured,
     add_or_remove_one,
     group,
+    interleaved,
     pairs,
     query_answers,
     replace_one,
 )
-from dpaudit.neighbours.slots import interleaved
 
 UNIT = floats(0, 1)
 ONE_MORE = add_or_remove_one(UNIT, max_records=3)

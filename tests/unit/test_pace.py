@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dpaudit.auditing.pace import ROUND_SHARE, Pace
+from dpaudit.auditing.speed import ROUND_SHARE, Pace
 
 PAIR, OTHER = "pair", "other"
 

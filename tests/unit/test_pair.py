@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.pair import Pair, canonical
+from dpaudit.domains import canonical
+from dpaudit.neighbours import Pair
 
 
 def test_a_pair_in_words() -> None:

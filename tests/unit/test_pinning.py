@@ -17,10 +17,8 @@ from projects import Project
 
 import dpaudit
 from dpaudit import Pair, PureDP
-from dpaudit.pair import canonical
-from dpaudit.plain import is_whole
-from dpaudit.report.pinning import pin_of
-from dpaudit.report.source import laid_out, source_of
+from dpaudit.domains import canonical, is_whole
+from dpaudit.report import laid_out, pin_of, source_of
 
 # --- pasted ---------------------------------------------------------------------------------------
 
@@ -255,7 +253,7 @@ def test_a_pin_outside_of_the_relation_is_an_error_and_accuses_nobody(
     def check() -> None:
         dpaudit.assert_private(honest_sum, PureDP(1.0), UNIT, samples=2_000, rng=3)
 
-    with pytest.raises(dpaudit.neighbours.InvalidRelation, match=reason) as caught:
+    with pytest.raises(dpaudit.errors.InvalidRelation, match=reason) as caught:
         check()
     assert "pinned with @dpaudit.example is not a pair of replace one" in str(caught.value)
 
@@ -274,5 +272,5 @@ def test_a_pin_beside_given_pairs_is_one_of_them() -> None:
         return dpaudit.assert_private(honest_sum, PureDP(1.0), listed, samples=2_000, rng=3)
 
     assert not check([(np.array([0.0]), np.array([1.0]))]).refuted
-    with pytest.raises(dpaudit.neighbours.InvalidRelation, match="none of the 1 given pair"):
+    with pytest.raises(dpaudit.errors.InvalidRelation, match="none of the 1 given pair"):
         check([(np.array([0.0]), np.array([0.5]))])

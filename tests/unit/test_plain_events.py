@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.events import Above, Below, plainest_event, strongest_event
-from dpaudit.events.kinds import comparisons
-from dpaudit.events.rounding import rounded
+from dpaudit.events import Above, Below, comparisons, plainest_event, rounded, strongest_event
 from dpaudit.outputs import Encoder
 
 Counts = npt.NDArray[np.int64]

@@ -11,11 +11,11 @@ from projects import BROKEN, NOISELESS, ON_CLAIM, Project, lines_between
 import _dpaudit_pytest
 import dpaudit
 from dpaudit.auditing.budget import DEFAULT_SAMPLES
-from dpaudit.suite import EFFORTS, TURNS, USUAL, Turn, next_turn
+from dpaudit.testing import EFFORTS, TURNS, USUAL, Turn, next_turn
 
 # What an assertion is given, without an audit.
 TURN = """
-from dpaudit.suite import next_turn
+from dpaudit.testing import next_turn
 
 def test_turn():
     turn = next_turn()

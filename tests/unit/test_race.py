@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.auditing.race import Contender, Race
-from dpaudit.pair import Pair
-from dpaudit.testers.account import Stake
+from dpaudit.auditing import Contender
+from dpaudit.auditing.scheduler import Race
+from dpaudit.betting import Stake
+from dpaudit.neighbours import Pair
 
 LEVELS = np.array([0.25, 0.5, 1.0, 2.0])
 

@@ -11,11 +11,10 @@ from scipy import stats
 
 import dpaudit
 from dpaudit.cli import main
-from dpaudit.mechanism import with_errors
-from dpaudit.mechanisms import RaisesOnEmpty
-from dpaudit.raising import ErrorsAsOutputs
-from dpaudit.report.code import event_code
-from dpaudit.returned import Outputs, Raised
+from dpaudit.mechanism import ErrorsAsOutputs, with_errors
+from dpaudit.outputs import Outputs, Raised
+from dpaudit.report import event_code
+from dpaudit.zoo import RaisesOnEmpty
 
 CLAIM = dpaudit.PureDP(1.0)
 PAIR = dpaudit.pairs([([0.5], [])])
@@ -78,7 +77,9 @@ def test_the_zoos_mean_of_no_records_is_refuted_by_search() -> None:
 
 
 @TOLD
-@pytest.mark.parametrize("tester", [dpaudit.HistogramTester(), dpaudit.HockeyStickTester()])
+@pytest.mark.parametrize(
+    "tester", [dpaudit.testers.HistogramTester(), dpaudit.testers.HockeyStickTester()]
+)
 def test_batch_testers_see_errors(tester: Any) -> None:
     found = audited(mean, tester=tester)
     assert found.refuted
@@ -111,7 +112,7 @@ def test_an_error_at_every_draw_flies(mechanism: Any) -> None:
     assert caught.value.__notes__[1].startswith("while drawing")
 
 
-@pytest.mark.parametrize("tester", [None, dpaudit.HistogramTester()])
+@pytest.mark.parametrize("tester", [None, dpaudit.testers.HistogramTester()])
 def test_the_first_error_flies_if_asked_to(tester: Any) -> None:
     with pytest.raises(ValueError, match="a mean needs at least one record") as caught:
         audited(mean, tester=tester, on_error="raise")
@@ -124,7 +125,7 @@ def test_another_word_is_refused(wrong: Any) -> None:
         audited(mean, on_error=wrong)
 
 
-@pytest.mark.parametrize("error", [MemoryError, dpaudit.InvalidOutput])
+@pytest.mark.parametrize("error", [MemoryError, dpaudit.errors.InvalidOutput])
 def test_what_is_no_output_flies(error: type[Exception]) -> None:
     def fails_on_nothing(data: Any, size: int, rng: np.random.Generator) -> Any:
         if len(data) == 0:
@@ -136,7 +137,7 @@ def test_what_is_no_output_flies(error: type[Exception]) -> None:
 
 
 def test_outputs_of_a_wrong_number_fly() -> None:
-    with pytest.raises(dpaudit.InvalidOutput, match="must return"):
+    with pytest.raises(dpaudit.errors.InvalidOutput, match="must return"):
         audited(lambda data, size, rng: rng.laplace(size=size + len(data)))
 
 
@@ -249,7 +250,7 @@ def test_an_assertion_fails_with_the_event() -> None:
 
 
 def test_the_command_line_counts_errors_or_ends_with_one() -> None:
-    command = ["audit", "dpaudit.mechanisms:RaisesOnEmpty", "--claim", "eps=1", "--pair"]
+    command = ["audit", "dpaudit.zoo:RaisesOnEmpty", "--claim", "eps=1", "--pair"]
     command += ["[[0.5], []]", "--samples", "4000", "--seed", "7"]
     found = CliRunner().invoke(main, command)
     assert found.exit_code == 1

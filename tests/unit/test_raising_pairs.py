@@ -15,7 +15,7 @@ from dpaudit import Pair, PureDP
 from dpaudit.neighbours import FixedPairs
 
 CLAIM = PureDP(1.0)
-TESTERS = [None, dpaudit.HistogramTester(), dpaudit.HockeyStickTester()]
+TESTERS = [None, dpaudit.testers.HistogramTester(), dpaudit.testers.HockeyStickTester()]
 TOLD = pytest.mark.filterwarnings("ignore::dpaudit.HealthWarning")
 ASIDE = "raised the same error at each draw on both sides"
 
@@ -79,7 +79,7 @@ def test_a_leak_where_most_data_raise_is_found(tester: Any) -> None:
 
 
 @TOLD
-@pytest.mark.parametrize("tester", [None, dpaudit.HistogramTester()])
+@pytest.mark.parametrize("tester", [None, dpaudit.testers.HistogramTester()])
 @pytest.mark.parametrize("relation", [dpaudit.replace_one, dpaudit.add_or_remove_one])
 @pytest.mark.parametrize(
     "domain",
@@ -252,7 +252,7 @@ def test_errors_of_the_same_words_are_no_evidence() -> None:
 
 
 @TOLD
-@pytest.mark.parametrize("tester", [None, dpaudit.HistogramTester()])
+@pytest.mark.parametrize("tester", [None, dpaudit.testers.HistogramTester()])
 def test_an_interrupted_search_says_what_it_left_out(tester: Any) -> None:
     worked: list[int] = []
 
@@ -291,7 +291,7 @@ def many_pairs() -> FixedPairs:
 
 @TOLD
 @pytest.mark.slow
-@pytest.mark.parametrize("tester", [None, dpaudit.HistogramTester()])
+@pytest.mark.parametrize("tester", [None, dpaudit.testers.HistogramTester()])
 @pytest.mark.parametrize("chance", [0.1, 0.5])
 def test_setting_pairs_aside_accuses_no_more_often(tester: Any, chance: float) -> None:
     """Errors exactly as likely as 1-DP allows, some so likely that pairs are set aside by chance.

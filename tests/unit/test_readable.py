@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pytest
 
 import dpaudit
-from dpaudit import InvalidOutput, PureDP
-from dpaudit.outputs import Encoder
-from dpaudit.readable import readable_copy
+from dpaudit import PureDP
+from dpaudit.errors import InvalidOutput
+from dpaudit.outputs import Encoder, readable_copy
 
 PAIR = dpaudit.pairs([([1], [0])])
 

@@ -11,14 +11,26 @@ import mpmath as mp  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
+from dpaudit.bounds import mean_lower, mean_upper
 from dpaudit.claims import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP
+from dpaudit.errors import Underpowered, UnsupportedClaim
+from dpaudit.guessing import network
 from dpaudit.outputs import Encoder, stack
-from dpaudit.report.showing import lower
-from dpaudit.stats.means import mean_lower, mean_upper
-from dpaudit.testers import network
-from dpaudit.testers.batch import CannotFire, Examiner, Finding, UnsupportedClaim
-from dpaudit.testers.renyi import Certifier, RenyiTester, mironov, pure_renyi
-from dpaudit.testers.renyi_witness import Cut, best_cut, chebyshev, depths_of, gains, log_mean
+from dpaudit.report import lower
+from dpaudit.testers import (
+    Certifier,
+    Examiner,
+    Finding,
+    RenyiTester,
+    best_cut,
+    chebyshev,
+    depths_of,
+    gains,
+    log_mean,
+    mironov,
+    pure_renyi,
+)
+from dpaudit.testers.renyi_witness import Cut
 
 ALPHA = 0.05
 NEEDS_TORCH = "the neural testers need torch: pip install 'dpaudit[neural]'"
@@ -227,7 +239,7 @@ def test_too_few_outputs_are_refused(size: int) -> None:
 
 @pytest.mark.parametrize("size", [2, 5, 6, 10])
 def test_a_handful_of_outputs_can_never_refute(size: int) -> None:
-    with pytest.raises(CannotFire, match="can never refute 1-DP"):
+    with pytest.raises(Underpowered, match="can never refute 1-DP"):
         examined(np.zeros(size), np.ones(size), PureDP(1.0))
 
 
@@ -237,7 +249,7 @@ def test_powerless_settings_name_the_smallest_violation(bound: str) -> None:
     best = tester.best(PureDP(20.0), 3000, 3000, alpha=ALPHA)
     assert best.strength_lower is not None
     reach = re.escape(f"epsilon >= {lower(best.strength_lower)}")
-    with pytest.raises(CannotFire, match=f"can never refute 20-DP with 3000 and 3000.*{reach}"):
+    with pytest.raises(Underpowered, match=f"can never refute 20-DP with 3000 and 3000.*{reach}"):
         examined(np.zeros(3000), np.ones(3000), PureDP(20.0), bound=bound)
     within = PureDP(0.9 * best.strength_lower)
     finding = examined(np.zeros(3000), np.ones(3000), within, bound=bound)

@@ -9,9 +9,11 @@ from scipy import stats
 
 import dpaudit
 from dpaudit import Counterexample, Pair, PureDP
-from dpaudit.auditing.replay import CannotReplay, needed
+from dpaudit.auditing import needed
+from dpaudit.domains import Unsaved
+from dpaudit.errors import CannotReplay
 from dpaudit.events import Above, Rule
-from dpaudit.evidence import Tally, Unsaved
+from dpaudit.results import Tally
 
 ON_CLAIM = PureDP(1.0)
 

@@ -11,10 +11,9 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from reported import of_words, refuted, undecided, verdicts
 
-from dpaudit.evidence import Evidence, Outline
+from dpaudit.report import as_svg, thinned
 from dpaudit.report.figures import curve, evidence, outputs, search, trade_off
-from dpaudit.report.figures.canvas import as_svg
-from dpaudit.report.figures.search import thinned
+from dpaudit.results import Evidence, OutputHistogram
 
 
 @pytest.mark.parametrize("kind", ["curve", "outputs", "evidence", "search", "trade_off"])
@@ -49,7 +48,7 @@ def test_figures_on_one_page_do_not_share_ids() -> None:
 
 
 def test_words_in_any_script_are_drawn_without_a_warning() -> None:
-    outline = Outline(
+    outline = OutputHistogram(
         place="output['日本']",
         edges=(-math.inf, 0.0, 1.0, math.inf),
         values=("'日本'", "'$x^$'", "'</svg>'"),
@@ -68,7 +67,7 @@ def test_words_in_any_script_are_drawn_without_a_warning() -> None:
 @pytest.mark.parametrize(
     "outline",
     [
-        Outline(
+        OutputHistogram(
             place="output",
             edges=(),
             values=("'a'",),
@@ -77,7 +76,7 @@ def test_words_in_any_script_are_drawn_without_a_warning() -> None:
             data_hits=(0,),
             neighbour_hits=(0,),
         ),
-        Outline(
+        OutputHistogram(
             place="output",
             edges=(-math.inf, 5.0, math.inf),
             values=(),
@@ -89,7 +88,7 @@ def test_words_in_any_script_are_drawn_without_a_warning() -> None:
     ],
     ids=["nothing counted", "two bins"],
 )
-def test_odd_outlines_can_be_drawn(outline: Outline) -> None:
+def test_odd_outlines_can_be_drawn(outline: OutputHistogram) -> None:
     as_svg(replace(undecided(), outputs=(outline,)).plot.outputs(), name="outputs", alt="")
 
 

@@ -18,10 +18,9 @@ import pytest
 from reported import NASTY, noisy_sum, not_refuted, of_words, refuted, verdicts
 
 import dpaudit
-from dpaudit.evidence import Audit, Evidence, PairRecord, audit_from_json
-from dpaudit.pair import Pair
-from dpaudit.report.html import notebook_cell, report_page, write_suite
-from dpaudit.report.text import headline
+from dpaudit.neighbours import Pair
+from dpaudit.report import headline, notebook_cell, report_page, write_suite
+from dpaudit.results import Audit, Evidence, PairRecord, audit_from_json
 
 VOID = {"meta", "link", "br", "path", "use", "rect"}
 
@@ -198,7 +197,7 @@ def test_a_refutation_without_an_event_has_a_page() -> None:
     ],
     ids=str,
 )
-def test_every_kind_of_claim_has_a_page(claim: dpaudit.Claim, name: str) -> None:
+def test_every_kind_of_claim_has_a_page(claim: dpaudit.claims.Claim, name: str) -> None:
     bound = None if isinstance(claim, dpaudit.Profile) else 0.4
     page = read(report_page(replace(verdicts()[name], claim=claim, lower_bound=bound)))
     assert str(claim) in page.said()
@@ -206,7 +205,7 @@ def test_every_kind_of_claim_has_a_page(claim: dpaudit.Claim, name: str) -> None
 
 def test_samples_in_hand_and_batch_testers_have_a_page() -> None:
     noise = np.random.default_rng(0).laplace(size=(2, 4000))
-    claim, tester = dpaudit.PureDP(1.0), dpaudit.HistogramTester()
+    claim, tester = dpaudit.PureDP(1.0), dpaudit.testers.HistogramTester()
     for one in (None, tester):
         found = dpaudit.compare_samples(noise[0] + 3.0, noise[1], claim, tester=one, rng=7)
         page = report_page(found)

@@ -12,7 +12,6 @@ import pytest
 from reported import not_refuted, refuted
 
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
-from dpaudit.deck import SIDES
 from dpaudit.events import (
     Above,
     Below,
@@ -26,13 +25,19 @@ from dpaudit.events import (
     Rule,
     rule_of,
 )
-from dpaudit.evidence import Counterexample, PairRecord, Tally, audit_from_json
+from dpaudit.neighbours import NO_DATASETS, Pair
 from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder
-from dpaudit.pair import Pair
-from dpaudit.report.code import event_code
-from dpaudit.report.pairs import compared
-from dpaudit.report.raw import MOST, raw_json
-from dpaudit.report.regions import delta_lower, error_box, last_level, trade_off
+from dpaudit.report import (
+    compared,
+    delta_lower,
+    error_box,
+    event_code,
+    last_level,
+    raw_json,
+    trade_off,
+)
+from dpaudit.report.raw import MOST
+from dpaudit.results import Counterexample, PairRecord, Tally, audit_from_json
 
 OUTPUTS: list[Any] = [
     {"count": 3, "tag": "yes", "values": [0.5, 1.5]},
@@ -171,7 +176,7 @@ def test_rows_of_tables_are_records() -> None:
 
 
 def test_two_samples_have_no_datasets() -> None:
-    assert compared(SIDES) == []
+    assert compared(NO_DATASETS) == []
 
 
 # --- regions --------------------------------------------------------------------------------------

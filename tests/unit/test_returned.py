@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpaudit.errors import InvalidOutput, WrongLength
 from dpaudit.mechanism import Mechanism
-from dpaudit.returned import InvalidOutput, WrongLength
 
 SIZE = 6
 

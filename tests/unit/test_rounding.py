@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.stats.rounding import round_down, round_up
+from dpaudit.bounds import round_down, round_up
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.rounds import MAX_CALL, MIN_ROUNDS, CountedCalls, Rounds, count_calls
-from dpaudit.batches import draw_side
-from dpaudit.evidence import Tally
-from dpaudit.mechanism import as_mechanism
-from dpaudit.pair import Pair
+from dpaudit.auditing import Budget, CountedCalls, Rounds, count_calls
+from dpaudit.auditing.rounds import MAX_CALL, MIN_ROUNDS
+from dpaudit.mechanism import as_mechanism, draw_side
+from dpaudit.neighbours import Pair
+from dpaudit.results import Tally
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dpaudit
+from dpaudit.errors import InvalidAuditFile
 from dpaudit.events import (
     Above,
     Below,
@@ -23,7 +24,6 @@ from dpaudit.events import (
 )
 from dpaudit.mechanism import as_mechanism
 from dpaudit.outputs import MISSING, NAN, Encoder
-from dpaudit.plain import InvalidAuditFile
 
 OUTPUTS: list[Any] = [
     {"count": 3, "tag": "yes", "values": [0.5, 1.5]},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import Any
 
@@ -12,11 +11,12 @@ import pytest
 
 import dpaudit
 from dpaudit import PureDP
-from dpaudit.auditing.plainer import cost, plainer
-from dpaudit.evidence import audit_from_json
-from dpaudit.mechanisms import ClippedSum
-from dpaudit.neighbours import ABSENT, InvalidRelation, Pair, Slot, Structured
-from dpaudit.neighbours.records import ReplaceOne
+from dpaudit.auditing import plainer
+from dpaudit.auditing.shrink_steps import cost
+from dpaudit.errors import InvalidRelation
+from dpaudit.neighbours import ABSENT, Pair, Slot, Structured
+from dpaudit.results import audit_from_json
+from dpaudit.zoo import ClippedSum
 
 Floats = npt.NDArray[np.float64]
 SUMS = dpaudit.replace_one(dpaudit.floats(-1, 1), max_records=10)
@@ -174,13 +174,8 @@ def test_given_pairs_are_not_shrunk() -> None:
     assert audit.simplest is None
 
 
-class TenFirst(ReplaceOne):
-    """The relation of the sums, whose finder proposes an ugly pair and nothing else."""
-
-    __slots__ = ()
-
-    def search(self, rng: np.random.Generator) -> Any:
-        return self
+class TenFirst:
+    """A finder that proposes an ugly pair and nothing else."""
 
     def ask(self) -> Pair:
         return ten_records(2)
@@ -189,11 +184,11 @@ class TenFirst(ReplaceOne):
         pass
 
 
-@pytest.mark.parametrize("tester", [None, dpaudit.HockeyStickTester()], ids=["bets", "trials"])
+@pytest.mark.parametrize(
+    "tester", [None, dpaudit.testers.HockeyStickTester()], ids=["bets", "trials"]
+)
 def test_an_ugly_pair_is_shown_with_the_simplest_one(tester: Any) -> None:
-    own = {field.name: getattr(SUMS, field.name) for field in dataclasses.fields(ReplaceOne)}
-    ten_first = TenFirst(**own)
-    audit = dpaudit.audit(ClippedSum(), PureDP(1.0), ten_first, tester=tester, rng=1)
+    audit = dpaudit.audit(ClippedSum(), PureDP(1.0), SUMS, finder=TenFirst(), tester=tester, rng=1)
     assert audit.tester == ("BettingTester" if tester is None else "HockeyStickTester")
     assert audit.counterexample is not None
     assert audit.counterexample.pair == ten_records(2)

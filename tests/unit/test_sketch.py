@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.sketch import Sketcher, sketch_of
+from dpaudit.auditing import HistogramCounter, histograms_of
 from dpaudit.events import Above, Event
-from dpaudit.evidence import Counterexample, Outline
+from dpaudit.guessing import Sample
 from dpaudit.outputs import Encoder
-from dpaudit.witness.sample import Sample
+from dpaudit.results import Counterexample, OutputHistogram
 
 RNG = np.random.default_rng(0)
 
 
-def _audit(mechanism: Any, claim: dpaudit.Claim, **options: Any) -> dpaudit.Audit:
+def _audit(mechanism: Any, claim: dpaudit.claims.Claim, **options: Any) -> dpaudit.Audit:
     return dpaudit.audit(mechanism, claim, [([1.0], [-1.0])], rng=7, samples=40_000, **options)
 
 
@@ -31,13 +31,15 @@ def _certified(audit: dpaudit.Audit) -> Counterexample:
     return audit.counterexample
 
 
-def _sketch(outputs: Any, neighbour_outputs: Any, event: Event | None = None) -> list[Outline]:
+def _sketch(
+    outputs: Any, neighbour_outputs: Any, event: Event | None = None
+) -> list[OutputHistogram]:
     """The outlines of two batches, laid out on the batches themselves."""
     encoder, sample = Encoder(), Sample()
     both = encoder.encode([*outputs, *neighbour_outputs])
     labels = np.arange(len(both)) < len(outputs)
     sample.add(both, labels)
-    sketcher = Sketcher(encoder, sample, event)
+    sketcher = HistogramCounter(encoder, sample, event)
     for side, chosen in enumerate((labels, ~labels)):
         table = both.take(chosen)
         sketcher.see(side, table, None if event is None else event.holds(table))
@@ -132,7 +134,7 @@ def test_a_sample_kept_in_cells_is_spread_over_the_bars() -> None:
     draws = RNG.laplace(size=40_000)
     labels = np.arange(len(draws)) % 2 == 0
     sample.add(encoder.encode(draws), labels)
-    [outline] = sketch_of(encoder, sample)
+    [outline] = histograms_of(encoder, sample)
     assert not sample.exact.all()
     exact, _ = np.histogram(draws[labels], np.array(outline.edges))
     assert np.abs(np.array(outline.data) - exact).max() <= 2 * len(draws) / 512
@@ -140,7 +142,7 @@ def test_a_sample_kept_in_cells_is_spread_over_the_bars() -> None:
 
 
 def test_no_draws_no_outline() -> None:
-    assert sketch_of(Encoder(), Sample()) == ()
+    assert histograms_of(Encoder(), Sample()) == ()
 
 
 def test_a_replay_does_not_show_the_outputs_of_the_draws_before() -> None:

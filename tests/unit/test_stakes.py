@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpaudit.stats.binomial import proportion_lower
-from dpaudit.stats.stakes import log_tail, staked_proportion_lower
+from dpaudit.bounds import log_tail, proportion_lower, staked_proportion_lower
 
 
 def enumerated(points: int, stakes: Sequence[int], trials: Sequence[int], p: float) -> float:

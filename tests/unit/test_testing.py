@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpaudit.bounds import proportion_lower, proportion_upper
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP, Scalable
-from dpaudit.stats.binomial import proportion_lower, proportion_upper
-from dpaudit.testers.batch import Samples, UnsupportedClaim
-from dpaudit.testers.elsewhere import from_dp_auditorium
-from dpaudit.testers.mmd import MMDTester
-from dpaudit.testing import check_tester
+from dpaudit.errors import UnsupportedClaim
+from dpaudit.guessing import Samples
+from dpaudit.testers import MMDTester, from_dp_auditorium
+from dpaudit.testing import check_tester, tight_pairs
 from dpaudit.testing.conformance import CLAIMS
-from dpaudit.testing.tight import tight_pairs
 
 
 class Valid:

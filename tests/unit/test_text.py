@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
-from dpaudit.evidence import (
-    Audit,
-    Counterexample,
-    Evidence,
-    PairRecord,
-    Progress,
-    Tally,
-    Verdict,
-)
 from dpaudit.neighbours import Pair
-from dpaudit.report.progress import progress_line
-from dpaudit.report.showing import apart, dataset, lower, one_line, upper
-from dpaudit.report.text import failure, headline, render
+from dpaudit.report import (
+    apart,
+    dataset,
+    failure,
+    headline,
+    lower,
+    one_line,
+    progress_line,
+    render,
+    upper,
+)
+from dpaudit.results import Audit, Counterexample, Evidence, PairRecord, Progress, Tally, Verdict
 
 PAIR = Pair(np.array([1.0]), np.array([-1.0]))
 REFUTED = Audit(

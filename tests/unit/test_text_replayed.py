@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
+from dpaudit.bounds import epsilon_from_event
 from dpaudit.claims import Claim, GaussianDP, PureDP
-from dpaudit.evidence import Counterexample, Replayed, Tally
 from dpaudit.neighbours import Pair
-from dpaudit.report.text import replayed, replayed_headline
-from dpaudit.stats.binomial import epsilon_from_event
+from dpaudit.report import replayed, replayed_headline
+from dpaudit.results import Counterexample, Replayed, Tally
 
 
 def seen(hits: int, neighbour_hits: int, draws: int, seed: int) -> Counterexample:

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from dpaudit.claims import ApproxDP, PureDP
-from dpaudit.evidence import Audit, Counterexample, Evidence, Tally, Verdict
 from dpaudit.neighbours import Pair
-from dpaudit.report.page import page_of
-from dpaudit.report.text import render
+from dpaudit.report import page_of, render
+from dpaudit.results import Audit, Counterexample, Evidence, Tally, Verdict
 
 
 def counterexample(pair: Pair, event: str, *, delta: float = 0.0) -> Counterexample:

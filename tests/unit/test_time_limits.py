@@ -14,13 +14,13 @@ import numpy.typing as npt
 import pytest
 
 import dpaudit
-from dpaudit import Audit, PureDP, Trials, Verdict
-from dpaudit.auditing.budget import Budget
+from dpaudit import Audit, PureDP, Verdict
+from dpaudit.auditing import Budget
 from dpaudit.events.search import _Search
-from dpaudit.evidence import Progress
+from dpaudit.guessing import Ensemble, Sample
 from dpaudit.outputs import Table
-from dpaudit.witness.ensemble import Ensemble
-from dpaudit.witness.sample import Sample
+from dpaudit.results import Progress
+from dpaudit.testers import Trials
 
 Floats = npt.NDArray[np.float64]
 Cost = Callable[[Any, int], float]  # of so many draws on some data, in seconds
@@ -253,7 +253,7 @@ def test_a_draw_that_takes_longer_than_the_limit_is_the_only_one(clock: Clock) -
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("leak", [MEAN, LEAK])
 def test_trials_end_within_a_tenth_of_their_time(clock: Clock, cost: str, leak: float) -> None:
-    tester = Trials(dpaudit.HistogramTester(), count=3)
+    tester = Trials(dpaudit.testers.HistogramTester(), count=3)
     found, _ = audited(clock, cost, leak=leak, seconds=60.0, tester=tester, alpha=0.05)
     assert found.seconds <= 66.0
     if cost in ("200 draws a second", "10000 draws a second"):
@@ -296,7 +296,7 @@ def test_an_interrupted_slow_audit_returns_what_it_has(clock: Clock, calls: int)
     assert (found.verdict is Verdict.REFUTED) == (found.evidence.p_value <= found.alpha)
 
 
-@pytest.mark.parametrize("tester", [None, Trials(dpaudit.HistogramTester(), count=3)])
+@pytest.mark.parametrize("tester", [None, Trials(dpaudit.testers.HistogramTester(), count=3)])
 @pytest.mark.parametrize("leak", [MEAN, LEAK])
 def test_without_a_limit_the_clock_has_no_say(clock: Clock, leak: float, tester: Any) -> None:
     """However wildly it jumps: not in the search, not in the certificate, not in shrinking."""

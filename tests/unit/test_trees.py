@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import dpaudit
-from dpaudit.witness import trees
+from dpaudit.guessing import trees
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,13 +18,12 @@ import pytest
 from scipy.stats import binom
 
 import dpaudit
-from dpaudit import Audit, CannotFire, Pair, PureDP, Trials, UnsupportedClaim, Verdict
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.rounds import Rounds
-from dpaudit.evidence import audit_from_json
+from dpaudit import Audit, Pair, PureDP, Verdict
+from dpaudit.auditing import Budget, Rounds
+from dpaudit.errors import Underpowered, UnsupportedClaim
 from dpaudit.mechanism import as_mechanism
-from dpaudit.testers.batch import Finding
-from dpaudit.testers.trials import is_batch_tester, share_of_alpha
+from dpaudit.results import audit_from_json
+from dpaudit.testers import Finding, Trials, is_batch_tester, share_of_alpha
 
 Floats = npt.NDArray[np.float64]
 Answer = Callable[[int], float]  # from the number of the call (two for each trial) to a bound
@@ -379,7 +378,7 @@ def test_the_audit_is_saved_and_read_back(answer: Answer, neighbours: Any, tmp_p
 
 def test_the_same_seed_gives_the_same_audit() -> None:
     def once(rng: Any, mechanism: Any) -> str:
-        tester = dpaudit.HistogramTester()
+        tester = dpaudit.testers.HistogramTester()
         return without_seconds(
             audit(Trials(tester, count=2), mechanism=mechanism, rng=rng, alpha=0.01)
         )
@@ -409,17 +408,19 @@ def never_drawn(data: Any, size: int) -> Floats:
 
 
 def test_a_powerless_test_is_refused_before_any_draw() -> None:
-    with pytest.raises(CannotFire, match=r"can never refute 0.3-DP with 47 and 47 samples") as told:
+    with pytest.raises(
+        Underpowered, match=r"can never refute 0.3-DP with 47 and 47 samples"
+    ) as told:
         audit(Examining(least=48), mechanism=never_drawn)
     assert "epsilon >= 7" in str(told.value)
     first = 1e-6 * share_of_alpha(1, 20) / 2
     audit(Examining(at=first))
-    with pytest.raises(CannotFire, match="Give more samples"):
+    with pytest.raises(Underpowered, match="Give more samples"):
         audit(Examining(at=first * 1.01), mechanism=never_drawn)
 
 
 def test_too_few_samples_for_the_trials_are_refused() -> None:
-    with pytest.raises(CannotFire, match="50 samples are too few for 20 trials"):
+    with pytest.raises(Underpowered, match="50 samples are too few for 20 trials"):
         audit(Scripted(), mechanism=never_drawn, samples=50)
     audit(Scripted(), samples=120)
 
@@ -440,13 +441,13 @@ def test_a_tester_that_gives_up_later_ends_the_run_and_at_once_is_refused() -> N
     class GivesUp(Scripted):
         def lower_bound(self, *outputs: Any, alpha: float, rng: Any) -> float:
             if alpha < self.limit:
-                raise CannotFire("too small an alpha")
+                raise Underpowered("too small an alpha")
             return 0.0
 
     found = audit(GivesUp(limit=1e-7))
     assert found.pairs_tried == 1
     assert len(found.warnings) == 1
-    with pytest.raises(CannotFire, match="too small an alpha"):
+    with pytest.raises(Underpowered, match="too small an alpha"):
         audit(GivesUp(limit=1e-6))
 
 
@@ -685,7 +686,7 @@ def test_outputs_that_are_no_numbers_are_refuted_in_words(strange: Any, ordinary
         odd = rng.random(size) < (0.95 if len(data) else 0.05)
         return [strange if here else ordinary for here in odd.tolist()]
 
-    found = audit(dpaudit.HistogramTester(), listed(1), mechanism=tells)
+    found = audit(dpaudit.testers.HistogramTester(), listed(1), mechanism=tells)
     assert found.verdict is Verdict.REFUTED
     assert found.counterexample is not None
     assert " = " in found.counterexample.event
@@ -697,10 +698,10 @@ def test_outputs_that_are_no_numbers_are_refuted_in_words(strange: Any, ordinary
 
 
 TESTERS: list[Any] = [
-    dpaudit.HistogramTester(),
-    dpaudit.HockeyStickTester(classifier="linear"),
-    dpaudit.RenyiTester(),
-    dpaudit.MMDTester(),
+    dpaudit.testers.HistogramTester(),
+    dpaudit.testers.HockeyStickTester(classifier="linear"),
+    dpaudit.testers.RenyiTester(),
+    dpaudit.testers.MMDTester(),
 ]
 
 
@@ -726,7 +727,7 @@ def test_a_tester_of_dp_auditorium_runs() -> None:
         def reject_property(self, lower_bound: float) -> bool:
             return lower_bound > 0.3  # total variation under 0.6-DP is at most 0.2913
 
-    tester = dpaudit.from_dp_auditorium(Difference())
+    tester = dpaudit.testers.from_dp_auditorium(Difference())
     broken = audit(tester, listed(2), mechanism=leak, claim=PureDP(0.6))
     assert broken.verdict is Verdict.REFUTED
     assert broken.lower_bound == 0.6

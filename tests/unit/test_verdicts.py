@@ -17,16 +17,13 @@ from reported import not_refuted
 
 import dpaudit
 from dpaudit import ApproxDP, HealthWarning, PureDP, Verdict
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.ledger import Ledger
+from dpaudit.auditing import Budget, Ledger
+from dpaudit.betting import Account, draws_wanted
 from dpaudit.claims import Claim, GaussianDP
-from dpaudit.evidence import Evidence, PairRecord, Replayed, verdict_of
-from dpaudit.evidence.verdicts import draws_wanted, is_leaning
-from dpaudit.pair import Pair
-from dpaudit.report.page import page_of
-from dpaudit.report.text import replayed
-from dpaudit.testers.account import Account
-from dpaudit.testers.trials import Outcome
+from dpaudit.neighbours import Pair
+from dpaudit.report import page_of, replayed
+from dpaudit.results import Evidence, PairRecord, Replayed, verdict_of
+from dpaudit.testers import Outcome
 
 Floats = npt.NDArray[np.float64]
 ONE_PAIR = [([1.0], [0.0])]
@@ -94,7 +91,7 @@ def test_few_draws_are_never_an_all_clear(mechanism: Any, samples: int, neighbou
     where = neighbours or dpaudit.replace_one(dpaudit.floats(0, 1))
     found = dpaudit.audit(mechanism, PureDP(1.0), where, samples=samples, rng=1)
     assert found.verdict is not Verdict.NOT_REFUTED
-    if not is_leaning(found.evidence):
+    if not found.evidence.is_leaning:
         most = max(entry.samples for entry in found.history)
         assert found.forecast == 88 - most
         text = " ".join(str(found).split())

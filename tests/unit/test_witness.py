@@ -9,15 +9,24 @@ import pytest
 from scipy import stats
 from scipy.special import expit, log_expit
 
+from dpaudit.guessing import (
+    Atoms,
+    Boosted,
+    Codebook,
+    Ensemble,
+    LinearBank,
+    Sample,
+    cosines,
+    gaussian,
+    laplace,
+    newton,
+    normal_scores,
+    prepare,
+    row_keys,
+)
+from dpaudit.guessing.bins import Bins
+from dpaudit.guessing.columns import View
 from dpaudit.outputs import Encoder, Table
-from dpaudit.witness.bins import Atoms, Bins
-from dpaudit.witness.boosted import Boosted
-from dpaudit.witness.codebook import Codebook
-from dpaudit.witness.columns import View, prepare
-from dpaudit.witness.ensemble import Ensemble
-from dpaudit.witness.features import cosines, gaussian, laplace, normal_scores
-from dpaudit.witness.linear import LinearBank, newton
-from dpaudit.witness.sample import Sample, row_keys
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]

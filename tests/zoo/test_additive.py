@@ -7,20 +7,18 @@ import pytest
 from exact import assert_distributed, draw
 from scipy import stats
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms import (
+from dpaudit.errors import InvalidMechanism
+from dpaudit.zoo import (
+    ClassicalGaussianCount,
+    ClassicalGaussianCountTooLoose,
     ClippedSum,
     GaussianCount,
     LaplaceCount,
     NonDPGaussian1,
     NonDPLaplace1,
-)
-from dpaudit.mechanisms.additive import (
-    ENTRIES,
-    ClassicalGaussianCount,
-    ClassicalGaussianCountTooLoose,
     gaussian_delta,
 )
+from dpaudit.zoo.additive import ENTRIES
 
 mpmath: Any = pytest.importorskip("mpmath")
 

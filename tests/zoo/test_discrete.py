@@ -10,14 +10,9 @@ import numpy as np
 import pytest
 from exact import DRAWS, Floats, assert_counts, draw
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.discrete import (
-    ENTRIES,
-    Geometric,
-    RoundedGeometric,
-    RoundedGeometricNaturalLog,
-    TruncatedGeometric,
-)
+from dpaudit.errors import InvalidMechanism
+from dpaudit.zoo import Geometric, RoundedGeometric, RoundedGeometricNaturalLog, TruncatedGeometric
+from dpaudit.zoo.discrete import ENTRIES
 
 ROUNDED = pytest.mark.parametrize("make", [RoundedGeometric, RoundedGeometricNaturalLog])
 

@@ -9,14 +9,10 @@ import pytest
 from exact import Floats, assert_counts, assert_distributed, draw
 from scipy import stats
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.exponential import (
-    ENTRIES,
-    ExponentialMechanism,
-    PrivateMedian,
-    PrivateMedianHalfNoise,
-)
+from dpaudit.errors import InvalidMechanism
 from dpaudit.neighbours import Pair
+from dpaudit.zoo import ExponentialMechanism, PrivateMedian, PrivateMedianHalfNoise
+from dpaudit.zoo.exponential import ENTRIES
 
 ENTRY = {entry.name: entry for entry in ENTRIES}
 MEDIANS = pytest.mark.parametrize(

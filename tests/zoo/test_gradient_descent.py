@@ -9,10 +9,10 @@ import pytest
 from exact import Floats, assert_distributed, draw, gauss_legendre
 from scipy import stats
 
-from dpaudit.claims import InvalidClaim, RenyiDP
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.entry import ZooEntry
-from dpaudit.mechanisms.gradient_descent import ENTRIES, GradientDescent, ScaledGD
+from dpaudit.claims import RenyiDP
+from dpaudit.errors import InvalidClaim, InvalidMechanism
+from dpaudit.zoo import GradientDescent, ScaledGD, ZooEntry
+from dpaudit.zoo.gradient_descent import ENTRIES
 
 FAR = 1e6  # a record that is clipped wherever the model goes
 

@@ -11,9 +11,8 @@ import pytest
 from exact import DRAWS, LUCK, assert_distributed, draw, gauss_legendre
 from scipy import stats
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.histograms import (
-    ENTRIES,
+from dpaudit.errors import InvalidMechanism
+from dpaudit.zoo import (
     HistogramThresholdBeforeNoise,
     NoisyHistogram,
     NoisyHistogramScaleEpsilon,
@@ -22,6 +21,7 @@ from dpaudit.mechanisms.histograms import (
     counted,
     threshold,
 )
+from dpaudit.zoo.histograms import ENTRIES
 
 RECORDS = [1, 2, 4, 2, 4, 4, 2, 4, 4, 4]
 COUNTS = [0, 1, 3, 0, 6]

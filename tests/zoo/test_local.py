@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from exact import DRAWS, Floats, assert_counts, draw
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms import ZooEntry
-from dpaudit.mechanisms.local import (
-    ENTRIES,
+from dpaudit.errors import InvalidMechanism
+from dpaudit.zoo import (
     KaryRandomizedResponse,
     OptimisedUnaryEncoding,
     RandomizedResponse,
     SymmetricUnaryEncoding,
     UnaryEncodingWholeEpsilon,
+    ZooEntry,
 )
+from dpaudit.zoo.local import ENTRIES
 
 OF_CATEGORIES = pytest.mark.parametrize(
     "build",

@@ -9,13 +9,9 @@ from exact import DRAWS, LUCK, Floats, assert_distributed, draw, gauss_legendre
 from scipy import special, stats
 
 from dpaudit.claims import GaussianDP
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms import (
-    DPLaplace,
-    NonDPGaussian2,
-    NonDPLaplace2,
-)
-from dpaudit.mechanisms.mean import ENTRIES, ClippedMeanExactCount, DPGaussian
+from dpaudit.errors import InvalidMechanism
+from dpaudit.zoo import ClippedMeanExactCount, DPGaussian, DPLaplace, NonDPGaussian2, NonDPLaplace2
+from dpaudit.zoo.mean import ENTRIES
 
 
 def count_rule(family: Any, records: int, epsilon: float) -> tuple[Floats, Floats]:

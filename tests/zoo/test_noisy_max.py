@@ -9,15 +9,15 @@ import pytest
 from exact import DRAWS, Floats, assert_counts, assert_distributed, draw, gauss_legendre
 from scipy import stats
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.noisy_max import (
-    ENTRIES,
+from dpaudit.errors import InvalidMechanism
+from dpaudit.neighbours import Pair, query_answers
+from dpaudit.zoo import (
     NoisyMaxExponential,
     NoisyMaxLaplace,
     NoisyMaxValueExponential,
     NoisyMaxValueLaplace,
 )
-from dpaudit.neighbours import Pair, query_answers
+from dpaudit.zoo.noisy_max import ENTRIES
 
 ENTRY = {entry.name: entry for entry in ENTRIES}
 ONES, TWOS = [1.0] * 5, [2.0] * 5

@@ -10,16 +10,9 @@ import pytest
 from exact import DRAWS, LUCK, Floats, assert_counts, draw
 from scipy import stats
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms import ZooEntry
-from dpaudit.mechanisms.rappor import (
-    ENTRIES,
-    SALT,
-    OneTimeRappor,
-    Rappor,
-    RapporOneHashClaim,
-    positions,
-)
+from dpaudit.errors import InvalidMechanism
+from dpaudit.zoo import SALT, OneTimeRappor, Rappor, RapporOneHashClaim, ZooEntry, positions
+from dpaudit.zoo.rappor import ENTRIES
 
 BUILDS = pytest.mark.parametrize("build", [Rappor, OneTimeRappor, RapporOneHashClaim])
 MANY = [

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit import mechanisms
-from dpaudit.mechanism import InvalidMechanism, as_mechanism
-from dpaudit.mechanisms import (
+from dpaudit import zoo as mechanisms
+from dpaudit.errors import InvalidMechanism
+from dpaudit.mechanism import as_mechanism
+from dpaudit.neighbours import Pair
+from dpaudit.zoo import (
     ROOMS,
     SVT1,
     SVT5,
@@ -28,7 +30,6 @@ from dpaudit.mechanisms import (
     RandomizedResponse,
     ZooEntry,
 )
-from dpaudit.neighbours import Pair
 
 ENTRIES = pytest.mark.parametrize("entry", ZOO.values(), ids=lambda entry: entry.name)
 

@@ -10,9 +10,10 @@ from exact import DRAWS, LUCK, assert_distributed, draw, gauss_legendre
 from scipy import stats
 
 from dpaudit import Verdict, audit
-from dpaudit.mechanism import InvalidMechanism, as_mechanism
-from dpaudit.mechanisms import ZOO, DPLaplace
-from dpaudit.mechanisms.slips import ENTRIES, FixedSeed, RaisesOnEmpty, RareLeak
+from dpaudit.errors import InvalidMechanism
+from dpaudit.mechanism import as_mechanism
+from dpaudit.zoo import ZOO, DPLaplace, FixedSeed, RaisesOnEmpty, RareLeak
+from dpaudit.zoo.slips import ENTRIES
 
 
 def test_no_slip_has_an_epsilon() -> None:

@@ -10,8 +10,9 @@ import pytest
 from exact import DRAWS, Floats, assert_counts, assert_distributed, draw
 from scipy import stats
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.snapping import ENTRIES, Snapping, coin_tosses, snapped, uniform_floats
+from dpaudit.errors import InvalidMechanism
+from dpaudit.zoo import Snapping, coin_tosses, snapped, uniform_floats
+from dpaudit.zoo.snapping import ENTRIES
 
 SHAPES = pytest.mark.parametrize(
     ("epsilon", "bound"), [(1.0, 64.0), (0.1, 64.0), (0.1, 11.0), (3.0, 5.3), (4.0, 1.0)]

@@ -19,9 +19,9 @@ from exact import (
 )
 from scipy import stats
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.sparse_vector import SVT1, SVT2, SVT3, SVT4, SVT5, SVT6, NumericalSVT
+from dpaudit.errors import InvalidMechanism
 from dpaudit.neighbours import query_answers
+from dpaudit.zoo import SVT1, SVT2, SVT3, SVT4, SVT5, SVT6, NumericalSVT
 
 PAIR = ([1.0] * 5 + [0.0] * 5, [0.0] * 5 + [1.0] * 5)
 STRETCHES = ([1.0, 1.0, 1.0, 1.0, 0.0] * 2, [0.0, 0.0, 0.0, 0.0, 1.0] * 2)  # of two aboves

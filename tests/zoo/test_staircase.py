@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from exact import Floats, assert_distributed, draw, gauss_legendre
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.staircase import Staircase
+from dpaudit.errors import InvalidMechanism
+from dpaudit.zoo import Staircase
 
 SHAPES = pytest.mark.parametrize(
     ("epsilon", "gamma"), [(1.0, None), (0.1, None), (3.0, None), (1.0, 0.0), (1.0, 0.8), (2.0, 1)]

@@ -10,8 +10,9 @@ import pytest
 from exact import DRAWS, LUCK, Floats, assert_distributed, draw
 from scipy import stats
 
-from dpaudit.mechanism import InvalidMechanism
-from dpaudit.mechanisms.sums import ENTRIES, ForgottenBudget, LaplaceParallel, PrefixSum
+from dpaudit.errors import InvalidMechanism
+from dpaudit.zoo import ForgottenBudget, LaplaceParallel, PrefixSum
+from dpaudit.zoo.sums import ENTRIES
 
 ENTRY = {entry.name: entry for entry in ENTRIES}
 

@@ -7,13 +7,10 @@ than 1e-6.
 import numpy as np
 import pytest
 
-from dpaudit.events import Above
-from dpaudit.events.kinds import IsWord
-from dpaudit.mechanism import with_errors
-from dpaudit.mechanisms import ZOO, ZooEntry
-from dpaudit.outputs import Encoder
-from dpaudit.returned import Outputs
-from dpaudit.watch import Watch
+from dpaudit.events import Above, IsWord
+from dpaudit.mechanism import Watch, with_errors
+from dpaudit.outputs import Encoder, Outputs
+from dpaudit.zoo import ZOO, ZooEntry
 
 SIZES = (1, 2, 8, 30, 200, 900)
 ROUNDS = 12

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit.claims import Claim
-from dpaudit.outputs.bits import FLOAT_VIEWS
-from dpaudit.testers.betting import BettingTester
-from dpaudit.testers.trials import Trials, is_batch_tester
+from dpaudit.outputs import FLOAT_VIEWS
+from dpaudit.testers import BettingTester, Trials, is_batch_tester
 
 
 def entropy_of(rng: np.random.Generator | int | None) -> int:
@@ -42,7 +41,7 @@ def check_arguments(claim: Any, alpha: Any, tester: Any) -> None:
     if not isinstance(tester, BettingTester | Trials | None) and not is_batch_tester(tester):
         raise TypeError(
             f"tester must be a BettingTester, got {tester!r}. Or give one that tests a batch at a "
-            "time: dpaudit.HockeyStickTester(), or any object with lower_bound and threshold."
+            "time: dpaudit.testers.HistogramTester(), or any object with lower_bound and threshold."
         )
 
 

@@ -9,34 +9,33 @@ from typing import Any
 import numpy as np
 
 from dpaudit._version import __version__
-from dpaudit.adapters import Subject, as_subject
 from dpaudit.auditing.arguments import check_arguments, check_budget, check_floats, entropy_of
+from dpaudit.auditing.betting_loop import Campaign
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.campaign import Campaign
 from dpaudit.auditing.certify import certify_bets
-from dpaudit.auditing.outlook import detectable
-from dpaudit.auditing.race import Contender
+from dpaudit.auditing.forecast import detectable
+from dpaudit.auditing.output_histogram import histograms_of
+from dpaudit.auditing.scheduler import Contender
 from dpaudit.auditing.shrink import simplest
-from dpaudit.auditing.sketch import sketch_of
 from dpaudit.auditing.trials import TrialRun, audit_by_trials
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.evidence import (
+from dpaudit.integrations import as_subject
+from dpaudit.mechanism import Mechanism, OnError, Subject, with_errors
+from dpaudit.neighbours import pairs
+from dpaudit.outputs import FloatView
+from dpaudit.results import (
     Audit,
     Counterexample,
-    Outline,
+    OutputHistogram,
     Progress,
     Verdict,
+    bound_of_event,
+    forecast_of,
     software_in_use,
     verdict_of,
 )
-from dpaudit.evidence.verdicts import bound_of_event, forecast_of
-from dpaudit.mechanism import Mechanism, with_errors
-from dpaudit.neighbours import as_finder, pairs
-from dpaudit.outputs import FloatView
-from dpaudit.raising import OnError
-from dpaudit.testers.batch import BatchTester
-from dpaudit.testers.betting import BettingTester
-from dpaudit.testers.trials import Trials
+from dpaudit.search import Finder, as_finder
+from dpaudit.testers import BatchTester, BettingTester, Trials
 
 
 def audit(
@@ -44,6 +43,7 @@ def audit(
     claim: Claim | None = None,
     neighbours: Any = None,
     *,
+    finder: str | Finder = "auto",
     tester: BettingTester | BatchTester | Trials | None = None,
     alpha: float = 1e-6,
     samples: int | None = None,
@@ -58,24 +58,26 @@ def audit(
     A mechanism that keeps its claim is refuted with probability at most `alpha`, over the whole
     audit: all pairs, both directions, stopping early. `mechanism` is `f(data, size, rng)` or
     `f(data, size)`; `neighbours` a relation such as `dpaudit.replace_one(...)`, or any object with
-    `ask()` and `tell(pair, score)`. `samples` (300 000 if not given) bounds the draws of the
-    mechanism, `seconds` the time, within a tenth unless a single output takes longer; without
-    `seconds` the same `rng` gives the same audit. `progress` is called with a `Progress` several
-    times a second. Ctrl-C ends the search and returns what was found so far.
+    `ask()` and `tell(pair, score)`. `finder` searches a relation: "auto", "evolve", "gp", "grid",
+    "optuna", "random", "spread", or an object with these two methods. `samples` (300 000 if not
+    given) bounds the draws of the mechanism, `seconds` the time, within a tenth unless a single
+    output takes longer; without `seconds` the same `rng` gives the same audit (`--seed` on the
+    command line). `progress` is called with a `Progress` several times a second. Ctrl-C ends the
+    search and returns what was found so far.
 
     `claim` and `neighbours` may be left out where `mechanism` brings them: a `dpaudit.Subject`, or
     an object of a library that dpaudit knows, such as a measurement of OpenDP.
 
-    `tester` bets by default. Any batch tester, such as `dpaudit.HockeyStickTester()` or an object
-    with its two methods, is given an even share of the draws on each of 20 pairs (or on each of
-    the pairs given; `dpaudit.Trials(tester, count=50)` sets another number), and alpha is spent
-    over the trials.
+    `tester` bets by default. Any batch tester, such as `dpaudit.testers.HockeyStickTester()` or an
+    object with its two methods, is given an even share of the draws on each of 20 pairs (or on each
+    of the pairs given; `dpaudit.testers.Trials(tester, count=50)` sets another number), and alpha
+    is spent over the trials.
 
     A float output is a real number, unless `floats="bits"` lets the bets see how it is rounded
     too. That refutes nearly all noise that is added in floating point (Mironov 2012).
 
     Bets and bounds need independent draws. Where those of a call depend on each other, such as with
-    one noise for all of them, nothing is refuted: `dpaudit.DependentDraws` is raised.
+    one noise for all of them, nothing is refuted: `dpaudit.errors.DependentDraws` is raised.
 
     A mechanism that raises on one dataset and not on its neighbour has told them apart: by default
     an error is an output. A pair on which both sides only raise the same error shows nothing and is
@@ -103,14 +105,14 @@ def audit(
     entropy = entropy_of(rng)
     neighbours = subject.neighbours
     neighbours = pairs(neighbours) if isinstance(neighbours, list | tuple) else neighbours
-    finder = as_finder(neighbours, np.random.default_rng(_child(entropy, 2)))
+    proposer = as_finder(neighbours, finder, np.random.default_rng(_child(entropy, 2)))
     common: dict[str, Any] = {
         "alpha": float(alpha),
         "budget": Budget(None if samples is None else int(samples), seconds),
         "entropy": entropy,
         "progress": progress,
     }
-    parts = with_errors(subject.mechanism, on_error), subject.claim, finder
+    parts = with_errors(subject.mechanism, on_error), subject.claim, proposer
     if tester is None or isinstance(tester, BettingTester):
         return _audit_by_bets(Campaign(*parts, **common, floats=floats), tester, neighbours)
     trials = tester if isinstance(tester, Trials) else Trials(tester)
@@ -203,9 +205,9 @@ def _lower_bound(
     return bound_of_event(claim, counterexample)
 
 
-def _outputs(campaign: Campaign, strongest: Contender | None) -> tuple[Outline, ...]:
+def _outputs(campaign: Campaign, strongest: Contender | None) -> tuple[OutputHistogram, ...]:
     """What the strongest pair gave, as far as its bettor remembers."""
-    return () if strongest is None else sketch_of(campaign.encoder, strongest.bettor.sample)
+    return () if strongest is None else histograms_of(campaign.encoder, strongest.bettor.sample)
 
 
 def _sure(contender: Contender | None) -> Contender:

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
-from dpaudit.auditing.pace import CALL_SHARE, Pace
-from dpaudit.stats.binomial import make_ready
+from dpaudit.auditing.speed import CALL_SHARE, Pace
+from dpaudit.bounds import make_ready
 
 DEFAULT_SAMPLES = 300_000
 _FEWEST_CERTIFYING, _MOST_CERTIFYING = 64, 80_000  # draws of both sides together

@@ -16,25 +16,22 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.arrays import Floats
+from dpaudit.auditing.betting_loop import Campaign
 from dpaudit.auditing.budget import CHOOSING_SECONDS, FITTING_SECONDS, Budget
-from dpaudit.auditing.campaign import Campaign
-from dpaudit.auditing.race import Contender
+from dpaudit.auditing.output_histogram import HistogramCounter
 from dpaudit.auditing.rounds import MAX_CALL, CountedCalls, Fresh, Rounds, count_calls
-from dpaudit.auditing.sketch import Sketcher
+from dpaudit.auditing.scheduler import Contender
+from dpaudit.bounds import epsilon_from_event, make_ready
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event, words_of
-from dpaudit.evidence import Counterexample
-from dpaudit.independence import SIDES, Calls
-from dpaudit.mechanism import Mechanism
-from dpaudit.outputs import Encoder, Table, stack
-from dpaudit.pair import Pair
-from dpaudit.returned import Outputs
-from dpaudit.stats.binomial import epsilon_from_event, make_ready
-from dpaudit.testers.event_choice import levels_of
-from dpaudit.watch import Watch
-from dpaudit.witness.sample import Sample
+from dpaudit.guessing import Sample
+from dpaudit.mechanism import SIDES, Calls, Mechanism, Watch
+from dpaudit.neighbours import Pair
+from dpaudit.outputs import Encoder, Outputs, Table, stack
+from dpaudit.results import Counterexample
+from dpaudit.testers import levels_of
 
-Floats = npt.NDArray[np.float64]
 EventChoice = Callable[..., tuple[Event, bool]]  # as `strongest_event`
 
 MOST = 80_000  # draws, both sides together
@@ -78,7 +75,7 @@ def suspect(
     sample.add(both.take(order), order < len(data))
 
     def log_odds(part: Sample) -> Floats:
-        from dpaudit.witness.ensemble import Ensemble
+        from dpaudit.guessing import Ensemble
 
         more = math.log(len(data) / len(neighbour))  # outputs of one side say nothing by their sum
         return np.asarray(Ensemble(both.columns).fit(part) - more)
@@ -149,7 +146,7 @@ def _counted(
 ) -> Counterexample | None:
     """Count the event on fresh outputs; `anytime` if their number was not fixed beforehand."""
     event, delta = chosen.event, chosen.delta
-    sketcher = Sketcher(found.encoder, found.sample, event)
+    sketcher = HistogramCounter(found.encoder, found.sample, event)
     counted = count_calls(partial(_holds, found, event, sketcher), fresh)
     if found.watch is not None:
         _look_for_clusters(found, found.watch, event, counted)
@@ -174,7 +171,7 @@ def _counted(
 
 
 def _holds(
-    found: Suspect, event: Event, sketcher: Sketcher, side: int, outputs: Outputs
+    found: Suspect, event: Event, sketcher: HistogramCounter, side: int, outputs: Outputs
 ) -> npt.NDArray[np.bool_]:
     """Which outputs of a call are in the event; they are watched, and counted for the sketch."""
     table = found.encoder.encode(outputs)

@@ -9,27 +9,18 @@ import numpy as np
 
 from dpaudit.auditing.arguments import check_arguments, check_floats, entropy_of
 from dpaudit.auditing.audit import result_of_bets, sharpens
+from dpaudit.auditing.betting_loop import Campaign
 from dpaudit.auditing.budget import Budget, one_in_twenty
-from dpaudit.auditing.campaign import Campaign
-from dpaudit.auditing.certify import (
-    FOR_CHOOSING,
-    MOST,
-    Suspect,
-    certify,
-    suspect,
-    suspect_of_bets,
-)
+from dpaudit.auditing.certify import FOR_CHOOSING, MOST, Suspect, certify, suspect, suspect_of_bets
 from dpaudit.auditing.ledger import Ledger
-from dpaudit.auditing.race import Contender
+from dpaudit.auditing.samples_in_hand import NEIGHBOUR_OUTPUTS, OUTPUTS, Deck, in_hand
+from dpaudit.auditing.scheduler import Contender
 from dpaudit.claims import Claim
-from dpaudit.deck import SIDES, Deck, in_hand
-from dpaudit.evidence import Audit, Counterexample
-from dpaudit.neighbours import as_finder
-from dpaudit.outputs import Encoder, FloatView
-from dpaudit.returned import Outputs
-from dpaudit.testers.batch import BatchTester
-from dpaudit.testers.betting import BettingTester
-from dpaudit.testers.trials import Judge, Trials
+from dpaudit.neighbours import NO_DATASETS
+from dpaudit.outputs import Encoder, FloatView, Outputs
+from dpaudit.results import Audit, Counterexample
+from dpaudit.search import as_finder
+from dpaudit.testers import BatchTester, BettingTester, Judge, Trials
 
 _WHERE = "two samples in hand"
 
@@ -55,9 +46,9 @@ def compare_samples(
     By default the outputs are shuffled and bet on, side after side as a fair coin says, until the
     claim is refuted or one side is used up; one in twenty is kept back to certify an event. So of
     unequal sizes, the smaller is used up and as much of the larger. A batch tester, such as
-    `dpaudit.HistogramTester()`, gets all outputs at once, for both directions; its event is chosen
-    on one half of them and counted on the other. `floats="bits"` also looks at how floats are
-    rounded; a file of decimals must then hold all of their digits (17).
+    `dpaudit.testers.HistogramTester()`, gets all outputs at once, for both directions; its event is
+    chosen on one half of them and counted on the other. `floats="bits"` also looks at how floats
+    are rounded; a file of decimals must then hold all of their digits (17).
 
     >>> import numpy as np, dpaudit
     >>> noise = np.random.default_rng(0).laplace(size=(2, 2000))
@@ -79,7 +70,7 @@ def compare_samples(
         campaign = Campaign(
             deck.mechanism(name),
             claim,
-            as_finder([SIDES], np.random.default_rng(0)),
+            as_finder([NO_DATASETS], "auto", np.random.default_rng(0)),
             alpha=float(alpha),
             budget=_Hand(deck),
             entropy=entropy,
@@ -125,7 +116,7 @@ def _certify_bets(campaign: Campaign, contender: Contender, deck: Deck) -> Count
     if more:
         batch, table = campaign.draw(contender, more, campaign.seed(3, 0))
         contender.bettor.learn(table, batch.labels)
-    campaign.budget.spent += sum(deck.left(side) for side in (SIDES.data, SIDES.neighbour))
+    campaign.budget.spent += sum(deck.left(side) for side in (OUTPUTS, NEIGHBOUR_OUTPUTS))
     return _certify_rest(suspect_of_bets(campaign, contender), deck, alpha=campaign.alpha)
 
 
@@ -140,15 +131,15 @@ def _test(
     seeds = _seed(entropy, 4, 1, 0), _seed(entropy, 4, 1, 1)
     outcome = judge.both(first, second, alpha=alpha, seeds=seeds)
     budget.spent = sum(sizes)
-    ledger.enter(SIDES, outcome, share=1.0, draws=budget.spent, samples=budget.spent)
+    ledger.enter(NO_DATASETS, outcome, share=1.0, draws=budget.spent, samples=budget.spent)
     counterexample = None
     if ledger.refuted:
         rng = np.random.default_rng(_seed(entropy, 5))
         deck = Deck(first, second, rng)
         data, neighbour = (
-            deck.deal(side, deck.left(side) // 2) for side in (SIDES.data, SIDES.neighbour)
+            deck.deal(side, deck.left(side) // 2) for side in (OUTPUTS, NEIGHBOUR_OUTPUTS)
         )
-        found = suspect(SIDES, judge.claim, (data, neighbour), rng, encoder=Encoder())
+        found = suspect(NO_DATASETS, judge.claim, (data, neighbour), rng, encoder=Encoder())
         counterexample = _certify_rest(found, deck, alpha=alpha)
     return ledger.audit(
         mechanism=name,
@@ -168,7 +159,7 @@ def _certify_rest(found: Suspect, deck: Deck, *, alpha: float) -> Counterexample
         return None
     rest = [
         (number, deck.deal(side, deck.left(side)))
-        for number, side in enumerate((SIDES.data, SIDES.neighbour))
+        for number, side in enumerate((OUTPUTS, NEIGHBOUR_OUTPUTS))
     ]
     return certify(found, rest, draws=draws, alpha=alpha, seed=())
 

@@ -14,17 +14,17 @@ from dataclasses import replace
 from dpaudit._version import __version__
 from dpaudit.auditing.budget import Budget
 from dpaudit.claims import Claim, Scalable
-from dpaudit.evidence import (
+from dpaudit.neighbours import Pair
+from dpaudit.results import (
     Audit,
     Counterexample,
     Evidence,
     PairRecord,
+    forecast_of,
     software_in_use,
     verdict_of,
 )
-from dpaudit.evidence.verdicts import forecast_of
-from dpaudit.pair import Pair
-from dpaudit.testers.trials import Outcome
+from dpaudit.testers import Outcome
 
 _HISTORY = 2_000
 

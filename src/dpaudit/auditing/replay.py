@@ -18,23 +18,16 @@ from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.certify import MOST
 from dpaudit.auditing.ledger import Ledger
 from dpaudit.auditing.rounds import Rounds, count_calls
+from dpaudit.bounds import epsilon_from_event
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.deck import SIDES
+from dpaudit.domains import is_whole
+from dpaudit.errors import CannotReplay
 from dpaudit.events import Rule
-from dpaudit.evidence import REPLAY, Audit, Counterexample, Tally
-from dpaudit.mechanism import Mechanism, with_errors
-from dpaudit.outputs import Encoder
-from dpaudit.plain import is_whole
-from dpaudit.raising import OnError
-from dpaudit.returned import Outputs, short
-from dpaudit.stats.binomial import epsilon_from_event
-from dpaudit.testers.trials import Outcome
-from dpaudit.watch import Watch
-
-
-class CannotReplay(ValueError):
-    """A counterexample that lacks what a replay needs; the message says what, and what to do."""
-
+from dpaudit.mechanism import Mechanism, OnError, Watch, with_errors
+from dpaudit.neighbours import NO_DATASETS
+from dpaudit.outputs import Encoder, Outputs, short
+from dpaudit.results import REPLAY, Audit, Counterexample, Tally
+from dpaudit.testers import Outcome
 
 _FEWEST = 64  # draws of a side
 _KEY = 8  # of the draws; no audit has it, so that they are fresh with the audit's own seed too
@@ -97,7 +90,7 @@ def replay(
 
 def _rule(found: Counterexample) -> Rule:
     """The event to count, if there is one and its datasets are there."""
-    if found.pair == SIDES:
+    if found.pair == NO_DATASETS:
         raise CannotReplay(
             "this counterexample is of samples in hand: there are no datasets to draw from again. "
             "Draw new samples and compare them: dpaudit.compare_samples."

@@ -17,12 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.pace import ROUND_SHARE
-from dpaudit.batches import draw_side
-from dpaudit.evidence import Tally
-from dpaudit.mechanism import Mechanism
-from dpaudit.pair import Pair
-from dpaudit.returned import Outputs, joined
+from dpaudit.auditing.speed import ROUND_SHARE
+from dpaudit.mechanism import Mechanism, draw_side
+from dpaudit.neighbours import Pair
+from dpaudit.outputs import Outputs, joined
+from dpaudit.results import Tally
 
 Fresh = Iterable[tuple[int, Outputs]]  # a side (0: data, 1: neighbour) and the outputs of one call
 

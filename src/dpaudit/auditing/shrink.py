@@ -14,25 +14,16 @@ import numpy as np
 
 from dpaudit.auditing.arguments import check_arguments, check_budget, check_floats, entropy_of
 from dpaudit.auditing.budget import FITTING_SECONDS, Budget
-from dpaudit.auditing.certify import (
-    FOR_CHOOSING,
-    Suspect,
-    certify,
-    certify_on_draws,
-    suspect,
-)
-from dpaudit.auditing.plainer import plainer
+from dpaudit.auditing.certify import FOR_CHOOSING, Suspect, certify, certify_on_draws, suspect
 from dpaudit.auditing.rounds import Rounds
-from dpaudit.claims import Claim
+from dpaudit.auditing.shrink_steps import plainer
+from dpaudit.claims import Claim, most_likely
+from dpaudit.domains import shown
 from dpaudit.events import plainest_event
-from dpaudit.evidence import Counterexample
-from dpaudit.mechanism import Mechanism, with_errors
+from dpaudit.mechanism import Mechanism, OnError, with_errors
 from dpaudit.neighbours import Pair, Structured, fitted
-from dpaudit.outputs import Encoder, FloatView
-from dpaudit.pair import shown
-from dpaudit.raising import OnError
-from dpaudit.returned import Outputs
-from dpaudit.stats.profiles import most_likely
+from dpaudit.outputs import Encoder, FloatView, Outputs
+from dpaudit.results import Counterexample
 
 _LOOKS = (300, 1_500, 7_500)  # draws of either side; more only where fewer leave it open
 _ALPHA = 1e-3  # of one look: whether a candidate is kept, not whether it is shown

@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.budget import Budget
-from dpaudit.batches import draw_side
-from dpaudit.finders import Finder
-from dpaudit.health import noting
-from dpaudit.mechanism import Mechanism
-from dpaudit.pair import Pair
-from dpaudit.raising import RaisingPairs
-from dpaudit.returned import Outputs
+from dpaudit.mechanism import Mechanism, RaisingPairs, draw_side, noting
+from dpaudit.neighbours import Pair
+from dpaudit.outputs import Outputs
+from dpaudit.search import Finder
 
 _LOOK = 8  # draws of either side of a pair, not tested
 _IN_A_ROW = 100  # looks that found nothing but errors, before the search is given up

@@ -17,35 +17,21 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.certify import (
-    FOR_CHOOSING,
-    MOST,
-    certify_on_draws,
-    suspect,
-)
+from dpaudit.auditing.certify import FOR_CHOOSING, MOST, certify_on_draws, suspect
 from dpaudit.auditing.ledger import Ledger
-from dpaudit.auditing.pace import ROUND_SHARE
 from dpaudit.auditing.rounds import Rounds
 from dpaudit.auditing.shrink import simplest
+from dpaudit.auditing.speed import ROUND_SHARE
 from dpaudit.auditing.trial_pairs import TrialPairs
-from dpaudit.batches import draw_side
+from dpaudit.bounds import round_up
 from dpaudit.claims import Claim
-from dpaudit.evidence import (
-    Audit,
-    Counterexample,
-    Progress,
-)
-from dpaudit.finders import Finder
-from dpaudit.health import noting
-from dpaudit.independence import SIDES
-from dpaudit.mechanism import Mechanism
-from dpaudit.outputs import Encoder
-from dpaudit.pair import Pair
-from dpaudit.returned import Outputs, joined
-from dpaudit.stats.rounding import round_up
-from dpaudit.testers.batch import CannotFire
-from dpaudit.testers.trials import Judge, Trials, share_of_alpha
-from dpaudit.watch import Watch
+from dpaudit.errors import Underpowered
+from dpaudit.mechanism import SIDES, Mechanism, Watch, draw_side, noting
+from dpaudit.neighbours import Pair
+from dpaudit.outputs import Encoder, Outputs, joined
+from dpaudit.results import Audit, Counterexample, Progress
+from dpaudit.search import Finder
+from dpaudit.testers import Judge, Trials, share_of_alpha
 
 _TRIALS = 20  # of a search, unless the user says otherwise
 _FIRST, _GROWTH = 8, 8  # a trial's draws begin with so few and grow so fast
@@ -90,10 +76,10 @@ class TrialRun:
         """How many outputs of a side each trial draws; refused if they could not refute."""
         size = (self._budget.samples - self._budget.reserve) // (2 * self._count)
         if size < 2:
-            raise CannotFire(
+            raise Underpowered(
                 f"{self._budget.samples} samples are too few for {self._count} trials: a trial "
                 "needs at least 2 outputs of either side. Give more samples, or fewer trials: "
-                "dpaudit.Trials(tester, count=...)."
+                "dpaudit.testers.Trials(tester, count=...)."
             )
         alpha = self._alpha * share_of_alpha(1, self._count)
         self._judge.refuse_if_powerless(size, size, alpha=alpha)
@@ -142,7 +128,7 @@ class TrialRun:
                 alpha=share * self._alpha,
                 seeds=(self._seed(4, trial, 0), self._seed(4, trial, 1)),
             )
-        except CannotFire:
+        except Underpowered:
             if trial == 1:
                 raise
             self._note_the_end(trial, size)
@@ -214,7 +200,7 @@ class TrialRun:
     def _is_powerless(self, size: int, share: float) -> bool:
         try:
             self._judge.refuse_if_powerless(size, size, alpha=share * self._alpha)
-        except CannotFire:
+        except Underpowered:
             return True
         return False
 

@@ -38,7 +38,7 @@ from dpaudit.cli.target import (
 from dpaudit.cli.user_code import user_code
 
 if TYPE_CHECKING:
-    from dpaudit.evidence import Audit
+    from dpaudit.results import Audit
 
 EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 
@@ -113,7 +113,7 @@ def audit_command(ctx: click.Context, /, **options: Any) -> None:
 
     \b
     Example:
-      dpaudit audit dpaudit.mechanisms:ClippedSum --claim eps=1 \\
+      dpaudit audit dpaudit.zoo:ClippedSum --claim eps=1 \\
         --records floats:-1:1 --relation replace-one
     """
     answer(ctx, options, lambda: _run(options))
@@ -141,12 +141,15 @@ def answer(ctx: click.Context, options: dict[str, Any], run: Callable[[], Audit]
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Turn errors about what was asked, or about outputs, into refusals without a traceback."""
-    from dpaudit.deck import InvalidSamples
-    from dpaudit.exits import UnexpectedExit
-    from dpaudit.independence import DependentDraws
-    from dpaudit.mechanism import InvalidMechanism
-    from dpaudit.returned import InvalidOutput
-    from dpaudit.testers.batch import CannotFire, UnsupportedClaim
+    from dpaudit.errors import (
+        DependentDraws,
+        InvalidMechanism,
+        InvalidOutput,
+        InvalidSamples,
+        Underpowered,
+        UnexpectedExit,
+        UnsupportedClaim,
+    )
 
     try:
         yield
@@ -156,7 +159,7 @@ def one_line_errors() -> Iterator[None]:
         InvalidOutput,
         InvalidSamples,
         UnexpectedExit,
-        CannotFire,
+        Underpowered,
         UnsupportedClaim,
     ) as error:
         raise Refusal(with_notes(error)) from error
@@ -168,7 +171,7 @@ def health_warnings_later() -> Iterator[list[str]]:
 
     Other warnings are the user's own and are shown as ever.
     """
-    from dpaudit.health import HealthWarning
+    from dpaudit.errors import HealthWarning
 
     found: list[str] = []
     with warnings.catch_warnings():
@@ -204,6 +207,7 @@ def _run(options: dict[str, Any]) -> Audit:
             subject.claim,
             subject.neighbours,
             **chosen,
+            finder=options["finder"] or "auto",
             alpha=options["alpha"],
             samples=options["samples"],
             seconds=options["seconds"],
@@ -225,7 +229,7 @@ def show_later(messages: list[str], audit: Audit) -> None:
 
 def _show(audit: Audit, stdout: TextIO, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        from dpaudit.evidence.saving import audit_text
+        from dpaudit.results import audit_text
 
         print_answer(audit_text(audit), stdout)
     else:

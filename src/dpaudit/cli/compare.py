@@ -35,7 +35,9 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
     Example:
       dpaudit compare audits-of-main/ audits/
     """
-    from dpaudit.report.changes import AmbiguousAudits, changes_between, summary, table
+    from dpaudit.errors import AmbiguousAudits
+    from dpaudit.report import changes_between, summary
+    from dpaudit.report.changes import table
 
     before, now = (list(read_audits(path).values()) for path in (old, new))
     try:

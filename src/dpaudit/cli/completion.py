@@ -62,7 +62,7 @@ def complete_files(
 
 def zoo_names() -> list[str]:
     """The names of the zoo's entries, read from its source: importing it would load numpy."""
-    folder = Path(__file__).resolve().parents[1] / "mechanisms"
+    folder = Path(__file__).resolve().parents[1] / "zoo"
     found = []
     for file in sorted(folder.glob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -11,7 +11,7 @@ import click
 from dpaudit.cli.screen import WIDTH, following, show_audit
 
 if TYPE_CHECKING:
-    from dpaudit.evidence import Audit
+    from dpaudit.results import Audit
 
 SAMPLES = 100_000
 NEXT = """\
@@ -73,7 +73,7 @@ def demo_command(ctx: click.Context) -> None:
 
 def _play(scene: Scene) -> bool:
     from dpaudit.auditing import audit
-    from dpaudit.mechanisms import ZOO
+    from dpaudit.zoo import ZOO
 
     entry = ZOO[scene.mechanism]
     with following(entry.claim.symbol) as progress:

@@ -11,12 +11,13 @@ import click
 from dpaudit.cli.failures import Refusal
 
 if TYPE_CHECKING:
-    from dpaudit.evidence import Audit
+    from dpaudit.results import Audit
 
 
 def read_audit(path: Path) -> Audit:
     """The audit in a file."""
-    from dpaudit.evidence import InvalidAuditFile, load
+    from dpaudit.errors import InvalidAuditFile
+    from dpaudit.results import load
 
     try:
         return load(path)
@@ -38,7 +39,7 @@ def refuse_output(path: Path) -> None:
 
 def refuse_special_output(path: Path) -> None:
     """Refuse to put a file in the place of a device, a pipe or a folder."""
-    from dpaudit.evidence.saving import refuse_special_file
+    from dpaudit.report import refuse_special_file
 
     try:
         refuse_special_file(path)

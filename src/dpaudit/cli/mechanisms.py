@@ -15,7 +15,7 @@ from dpaudit.cli.screen import WIDTH, console
 if TYPE_CHECKING:
     from dpaudit.claims import ApproxDP, PureDP, RenyiDP
     from dpaudit.domains import Domain
-    from dpaudit.mechanisms import ZooEntry
+    from dpaudit.zoo import ZooEntry
 
 WIDEST = 120  # of the table, in a wide terminal
 WIDE = 110  # from here on there is room for the bugs
@@ -25,7 +25,7 @@ WIDE = 110  # from here on there is room for the bugs
 @click.argument("name", required=False, shell_complete=complete_mechanisms)
 def mechanisms_command(name: str | None) -> None:
     """List the zoo of honest and broken mechanisms, or show the one called NAME in full."""
-    from dpaudit.mechanisms import ROOMS, ZOO
+    from dpaudit.zoo import ROOMS, ZOO
 
     if name is None:
         _table([room.ENTRIES for room in ROOMS])
@@ -83,7 +83,7 @@ def _one(entry: ZooEntry) -> None:
 
 def _truth(entry: ZooEntry) -> tuple[str, str]:
     """Whether it keeps its claim, and the epsilon that does hold."""
-    from dpaudit.stats.rounding import round_up
+    from dpaudit.bounds import round_up
 
     epsilon = entry.true_epsilon
     shown = "unknown" if epsilon is None else f"{round_up(epsilon, 5):.5g}"
@@ -95,10 +95,10 @@ def _command(entry: ZooEntry) -> str:
     options = _options(entry)
     if not isinstance(entry.factory, type) or options is None:
         return (
-            f'  entry = dpaudit.mechanisms.ZOO["{entry.name}"]\n'
+            f'  entry = dpaudit.zoo.ZOO["{entry.name}"]\n'
             "  dpaudit.audit(entry.factory(), entry.claim, entry.neighbours())"
         )
-    start, claim = f"  dpaudit audit dpaudit.mechanisms:{entry.name}", _claim(entry.claim)
+    start, claim = f"  dpaudit audit dpaudit.zoo:{entry.name}", _claim(entry.claim)
     lines = [f"{start} --claim {claim}"]
     if len(lines[0]) > WIDTH - 2:
         lines = [start, f"--claim {claim}"]

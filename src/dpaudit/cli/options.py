@@ -15,8 +15,7 @@ from dpaudit.cli.failures import Refusal
 
 if TYPE_CHECKING:
     from dpaudit.outputs import FloatView
-    from dpaudit.testers.batch import BatchTester
-    from dpaudit.testers.trials import Trials
+    from dpaudit.testers import BatchTester, Trials
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -172,9 +171,9 @@ def read_tester(name: str) -> BatchTester | None:
     """The batch tester of `--tester`; None for bets."""
     if name == BETTING:
         return None
-    import dpaudit
+    from dpaudit import testers
 
-    tester: BatchTester = getattr(dpaudit, TESTERS[name])()
+    tester: BatchTester = getattr(testers, TESTERS[name])()
     return tester
 
 
@@ -199,6 +198,6 @@ def read_trials(name: str, count: int | None) -> BatchTester | Trials | None:
             f"--trials does not go with --tester {BETTING}, which shares its draws out among the "
             "pairs as they promise. Leave it out."
         )
-    from dpaudit.testers.trials import Trials
+    from dpaudit.testers import Trials
 
     return Trials(tester, count=count)

@@ -26,8 +26,8 @@ from dpaudit.cli.target import read_claim, read_mechanism
 from dpaudit.cli.user_code import user_code
 
 if TYPE_CHECKING:
-    from dpaudit.evidence import Audit, Counterexample, Replayed
     from dpaudit.mechanism import Mechanism
+    from dpaudit.results import Audit, Counterexample, Replayed
 
 
 @click.command("replay", short_help="Count the event of a saved counterexample again.")
@@ -70,7 +70,7 @@ def replay_command(ctx: click.Context, /, **options: Any) -> None:
     with user_code(options["target"] or f"the code of {options['file']}") as answering:
         found = _run(options)
         if options["as_json"]:
-            from dpaudit.evidence.saving import lines_of_json
+            from dpaudit.results import lines_of_json
 
             print_answer(lines_of_json(found.to_json()), answering.stdout)
         else:
@@ -85,8 +85,9 @@ def _run(options: dict[str, Any]) -> Replayed:
     claim = audit.claim if options["claim"] is None else read_claim(options["claim"])
     mechanism = _mechanism(audit, options)
 
-    from dpaudit.auditing.replay import CannotReplay, replay
-    from dpaudit.evidence import Replayed
+    from dpaudit.auditing import replay
+    from dpaudit.errors import CannotReplay
+    from dpaudit.results import Replayed
 
     try:
         with one_line_errors():

@@ -47,7 +47,7 @@ def _page(file: Path, output: Path | None) -> Path:
         raise Refusal(f"--output: {page} is the audit itself. Name a page, such as audit.html.")
     refuse_output(page)
     try:
-        from dpaudit.report.html import write_report
+        from dpaudit.report import write_report
 
         write_report(audit, page)
     except (ImportError, OSError) as error:
@@ -61,7 +61,7 @@ def _suite(folder: Path, output: Path | None) -> Path:
     if site.exists() and not site.is_dir():
         raise Refusal(f"--output: {site} is a file; the pages of a folder need a folder.")
     try:
-        from dpaudit.report.html import write_suite
+        from dpaudit.report import write_suite
 
         site.mkdir(parents=True, exist_ok=True)
         write_suite(list(audits.values()), site)

@@ -27,7 +27,7 @@ from dpaudit.cli.options import (
 from dpaudit.cli.target import read_claim
 
 if TYPE_CHECKING:
-    from dpaudit.evidence import Audit
+    from dpaudit.results import Audit
 
 
 @click.command("samples", short_help="Audit outputs that were drawn before, from two files.")
@@ -63,7 +63,7 @@ def _run(options: dict[str, Any]) -> Audit:
     tester = read_tester(options["tester"])
     outputs, neighbour_outputs = read_both(options["outputs"], options["neighbour_outputs"])
 
-    from dpaudit.auditing.compare import compare_samples
+    from dpaudit.auditing import compare_samples
 
     with one_line_errors(), health_warnings_later() as later:
         found = compare_samples(

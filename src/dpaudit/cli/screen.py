@@ -15,7 +15,7 @@ from dpaudit.cli.failures import Refusal
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpaudit.evidence import Audit, Progress, Replayed, Verdict
+    from dpaudit.results import Audit, Progress, Replayed, Verdict
 
 WIDTH = 80
 PLAIN_LINE_SECONDS = 10.0  # off a terminal, for the logs of long audits
@@ -30,7 +30,7 @@ def following(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
     from rich.console import Console
     from rich.text import Text
 
-    from dpaudit.report.progress import progress_line
+    from dpaudit.report import progress_line
 
     console = Console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
@@ -44,7 +44,7 @@ def following(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
 
 
 def _plain_lines(symbol: str | None) -> Callable[[Progress], None]:
-    from dpaudit.report.progress import progress_line
+    from dpaudit.report import progress_line
 
     due = PLAIN_LINE_SECONDS
 
@@ -73,14 +73,14 @@ def console(stdout: TextIO | None = None) -> Console:
 
 def show_audit(audit: Audit, stdout: TextIO | None = None, *, short: bool = False) -> None:
     """Print the audit (its headline only, if `short`), the verdict in colour where there is any."""
-    from dpaudit.report.text import headline, render
+    from dpaudit.report import headline, render
 
     _print(headline(audit) if short else render(audit), audit.verdict, stdout)
 
 
 def show_replayed(found: Replayed, stdout: TextIO, *, short: bool = False) -> None:
     """Print the replay (its headline only, if `short`) as an audit is printed."""
-    from dpaudit.report.text import replayed, replayed_headline
+    from dpaudit.report import replayed, replayed_headline
 
     _print(replayed_headline(found) if short else replayed(found), found.verdict, stdout)
 

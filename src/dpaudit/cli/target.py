@@ -13,10 +13,9 @@ from dpaudit.cli.failures import Refusal
 from dpaudit.cli.options import short_text
 
 if TYPE_CHECKING:
-    from dpaudit.adapters import Subject
     from dpaudit.claims import Claim
     from dpaudit.domains import Domain
-    from dpaudit.mechanism import Mechanism
+    from dpaudit.mechanism import Mechanism, Subject
     from dpaudit.neighbours import AddOrRemoveOne, QueryAnswers, Relation, ReplaceOne
 
 RELATIONS = ("replace-one", "add-or-remove-one", "query-answers")
@@ -54,8 +53,8 @@ class Neighbourhood:
 
 def read_claim(text: str) -> Claim:
     """The claim of `--claim`."""
-    from dpaudit.claim_text import parse_claim
-    from dpaudit.claims import InvalidClaim
+    from dpaudit.claims import parse_claim
+    from dpaudit.errors import InvalidClaim
 
     try:
         return parse_claim(text)
@@ -65,22 +64,21 @@ def read_claim(text: str) -> Claim:
 
 def read_mechanism(text: str, *, one_at_a_time: bool) -> Mechanism:
     """The mechanism of TARGET; with `--one-at-a-time` a function that gives one output a call."""
-    from dpaudit.loading import load_mechanism
+    from dpaudit.integrations import load_mechanism
 
     return _loaded(load_mechanism, text, one_at_a_time)
 
 
 def read_target(text: str, *, one_at_a_time: bool) -> Mechanism | Subject:
     """What TARGET names: a mechanism, or one that brings its claim and its neighbours."""
-    from dpaudit.loading import load_target
+    from dpaudit.integrations import load_target
 
     return _loaded(load_target, text, one_at_a_time)
 
 
 def _loaded(load: Callable[[str], Found], text: str, one_at_a_time: bool) -> Found:
-    from dpaudit.exits import UnexpectedExit
-    from dpaudit.mechanism import InvalidMechanism
-    from dpaudit.naming import ONE_AT_A_TIME
+    from dpaudit.errors import InvalidMechanism, UnexpectedExit
+    from dpaudit.mechanism import ONE_AT_A_TIME
 
     try:
         return load(ONE_AT_A_TIME.format(text) if one_at_a_time else text)
@@ -95,7 +93,7 @@ def read_subject(
     target: Mechanism | Subject, claim: Claim | None, neighbours: Relation | None
 ) -> Subject:
     """What is audited: the options where they were given, else what TARGET brings."""
-    from dpaudit.adapters import as_subject, brought_by
+    from dpaudit.integrations import as_subject, brought_by
 
     if brought_by(target) is None:
         if claim is None:
@@ -107,8 +105,8 @@ def read_subject(
 
 def read_neighbours(options: Neighbourhood) -> Relation:
     """The relation of `--relation` and its options, or the pairs of `--pair`."""
-    from dpaudit.domains import InvalidDomain
-    from dpaudit.neighbours import InvalidRelation, group
+    from dpaudit.errors import InvalidDomain, InvalidRelation
+    from dpaudit.neighbours import group
 
     _refuse_what_does_not_belong(options)
     for name in ("length", "min_records"):
@@ -156,13 +154,9 @@ def _records(options: Neighbourhood) -> AddOrRemoveOne | ReplaceOne:
     most = MOST_RECORDS if options.max_records is None else options.max_records
     if options.relation == "replace-one":
         least = 1 if options.min_records is None else options.min_records
-        return replace_one(
-            domain, max_records=most, min_records=least, finder=options.finder or "auto"
-        )
+        return replace_one(domain, max_records=most, min_records=least)
     least = 0 if options.min_records is None else options.min_records
-    return add_or_remove_one(
-        domain, max_records=most, min_records=least, finder=options.finder or "auto"
-    )
+    return add_or_remove_one(domain, max_records=most, min_records=least)
 
 
 def _refuse_what_is_too_large(domain: Domain, records: int) -> None:
@@ -182,7 +176,7 @@ def _answers(options: Neighbourhood) -> QueryAnswers:
 
     assert options.length is not None
     sensitivity = 1.0 if options.sensitivity is None else options.sensitivity
-    return query_answers(options.length, sensitivity, finder=options.finder or "auto")
+    return query_answers(options.length, sensitivity)
 
 
 def _listed(options: Neighbourhood) -> Relation:
@@ -221,7 +215,7 @@ def _depth(value: Any) -> int:
 
 def _readable(data: Any, domain: Domain | None, text: str) -> Any:
     """A dataset, or a refusal that says why it is none."""
-    from dpaudit.domains import InvalidDomain
+    from dpaudit.errors import InvalidDomain
 
     try:
         return _dataset(data, domain)

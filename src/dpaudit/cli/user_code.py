@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from dpaudit.cli.failures import Refusal
-from dpaudit.exits import CtrlC, watched_ctrl_c
+
+if TYPE_CHECKING:
+    from dpaudit.mechanism import CtrlC
 
 STDOUT, STDERR = 1, 2
 MOST_SHOWN = 200  # letters of an error in a line
@@ -36,6 +38,8 @@ class Answering:
 @contextmanager
 def user_code(culprit: str) -> Iterator[Answering]:
     """Run code of the user's: whatever it raises, only a verdict has the exit code of one."""
+    from dpaudit.mechanism import watched_ctrl_c
+
     with watched_ctrl_c() as ctrl_c, _stdout_kept() as stdout:
         try:
             yield Answering(stdout=stdout, ctrl_c=ctrl_c)

@@ -55,9 +55,8 @@ def write_command(target: str, output: Path | None, force: bool) -> None:
 
 
 def _text(target: str) -> str:
-    from dpaudit.exits import UnexpectedExit
-    from dpaudit.mechanism import InvalidMechanism
-    from dpaudit.writing import pytest_file, read_signature
+    from dpaudit.errors import InvalidMechanism, UnexpectedExit
+    from dpaudit.testing import pytest_file, read_signature
 
     try:
         return pytest_file(read_signature(target))

@@ -8,10 +8,20 @@ how to draw one (`draw`), and how records become the data that a mechanism recei
 """
 
 from dpaudit.domains.categories import Categories, categories
+from dpaudit.domains.chooser import Chooser, Unsuitable
+from dpaudit.domains.dataframes import Frame, built, frame_of
 from dpaudit.domains.dates import Dates, dates
-from dpaudit.domains.domain import EDGE_SHARE, MOST_EDGES, Domain, Explorable, InvalidDomain
+from dpaudit.domains.domain import EDGE_SHARE, MOST_EDGES, Domain, Explorable
 from dpaudit.domains.filtered import Filtered
-from dpaudit.domains.guests import explorable
+from dpaudit.domains.guests import explorable, refinable
+from dpaudit.domains.json_values import (
+    UNREADABLE,
+    Unsaved,
+    decoded,
+    encoded,
+    encoded_float,
+    is_whole,
+)
 from dpaudit.domains.lists import Lists, lists
 from dpaudit.domains.mapped import Mapped
 from dpaudit.domains.numbers import Floats, Integers, floats, integers
@@ -20,40 +30,8 @@ from dpaudit.domains.parsing import FORMS, parse_domain
 from dpaudit.domains.reasons import reason_against
 from dpaudit.domains.records import Records, records
 from dpaudit.domains.refinable import Refinable
+from dpaudit.domains.showing import canonical, shown
 from dpaudit.domains.tables import Tables, tables
 from dpaudit.domains.texts import Texts, texts
 from dpaudit.domains.vectors import Vectors, vectors
-
-__all__ = [
-    "EDGE_SHARE",
-    "FORMS",
-    "MOST_EDGES",
-    "Categories",
-    "Dates",
-    "Domain",
-    "Explorable",
-    "Filtered",
-    "Floats",
-    "Integers",
-    "InvalidDomain",
-    "Lists",
-    "Mapped",
-    "Records",
-    "Refinable",
-    "Tables",
-    "Texts",
-    "Vectors",
-    "WithOdd",
-    "categories",
-    "dates",
-    "explorable",
-    "floats",
-    "integers",
-    "lists",
-    "parse_domain",
-    "reason_against",
-    "records",
-    "tables",
-    "texts",
-    "vectors",
-]
+from dpaudit.errors import InvalidDomain

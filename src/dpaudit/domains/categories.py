@@ -8,19 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser
-from dpaudit.domains.domain import (
-    EDGE_SHARE,
-    MOST_EDGES,
-    InvalidDomain,
-    as_list,
-    distinct,
-    moved,
-    one_of,
-    plainer,
-)
+from dpaudit.domains.chooser import Chooser
+from dpaudit.domains.domain import EDGE_SHARE, MOST_EDGES, as_list, distinct, moved, one_of, plainer
 from dpaudit.domains.numbers import spread_whole
 from dpaudit.domains.refinable import Refinable
+from dpaudit.errors import InvalidDomain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

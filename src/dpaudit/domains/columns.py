@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.domains.categories import Categories
-from dpaudit.domains.domain import InvalidDomain
 from dpaudit.domains.filtered import Filtered
 from dpaudit.domains.odd import WithOdd
 from dpaudit.domains.refinable import Refinable
+from dpaudit.domains.showing import shown
 from dpaudit.domains.texts import Texts
 from dpaudit.domains.vectors import Vectors
-from dpaudit.pair import shown
+from dpaudit.errors import InvalidDomain
 
 TABLE_FORMS = {
     "dicts": "a list of dicts",
@@ -67,7 +67,8 @@ class Column:
 def column_of(name: str, domain: Refinable) -> Column:
     """The column of a domain, judged by what a mechanism would see of some of its records.
 
-    >>> from dpaudit.domains import categories, floats
+    >>> from dpaudit.domains import categories
+    >>> from dpaudit.domains.numbers import floats
     >>> column_of("x", floats(0, 1)).kind, column_of("y", categories("a", 2)).kind
     ('float', 'object')
     """

@@ -9,18 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser
-from dpaudit.domains.domain import (
-    EDGE_SHARE,
-    InvalidDomain,
-    as_list,
-    distinct,
-    moved,
-    one_of,
-    plainer,
-)
+from dpaudit.domains.chooser import Chooser
+from dpaudit.domains.domain import EDGE_SHARE, as_list, distinct, moved, one_of, plainer
 from dpaudit.domains.numbers import JUMP_SHARE, chosen_whole, share_of, spread_whole, stepped
 from dpaudit.domains.refinable import Refinable
+from dpaudit.errors import InvalidDomain
 
 EPOCH = date(1970, 1, 1)
 

@@ -11,18 +11,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.choices import Chooser
-from dpaudit.pair import canonical
+from dpaudit.domains.chooser import Chooser
+from dpaudit.domains.showing import canonical
+from dpaudit.errors import InvalidDomain
 
 EDGE_SHARE = 0.25  # of the random draws: bugs live at the edges
 ODD_SHARE = 0.5  # of the random draws, where odd values are let in
 MOST_EDGES = 8
 MOST_SIMPLER = 12
 TRIES = 8  # of a random change before it is settled without chance
-
-
-class InvalidDomain(ValueError):
-    """A domain that holds no record, or data that do not belong to it."""
 
 
 @runtime_checkable

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser, Unsuitable
-from dpaudit.domains.domain import InvalidDomain, distinct, moved, plainer
+from dpaudit.domains.chooser import Chooser, Unsuitable
+from dpaudit.domains.domain import distinct, moved, plainer
 from dpaudit.domains.mapped import name_of
 from dpaudit.domains.refinable import Refinable
 from dpaudit.domains.wrapping import Wrapping
+from dpaudit.errors import InvalidDomain
 
 MOST_TRIES = 100  # draws in a row that may be refused
 SAMPLE = 1000  # records drawn to see whether any fits

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser
+from dpaudit.domains.chooser import Chooser
 from dpaudit.domains.domain import MOST_SIMPLER, Domain, Explorable, distinct
 from dpaudit.domains.refinable import Refinable
+from dpaudit.domains.showing import canonical
 from dpaudit.domains.wrapping import Wrapping
-from dpaudit.pair import canonical
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class EdgesOnly(Refinable):
 def explorable(domain: Domain) -> Explorable:
     """The domain itself if a search can steer through it; else one that makes up what is missing.
 
-    >>> from dpaudit.domains import floats
+    >>> from dpaudit.domains.numbers import floats
     >>> explorable(floats(0, 1)) == floats(0, 1)
     True
     """

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser
+from dpaudit.domains.chooser import Chooser
 from dpaudit.domains.domain import (
     EDGE_SHARE,
     MOST_SIMPLER,
     Domain,
-    InvalidDomain,
     as_list,
     distinct,
     moved,
@@ -34,6 +33,7 @@ from dpaudit.domains.products import (
     spread_parts,
 )
 from dpaudit.domains.refinable import Refinable
+from dpaudit.errors import InvalidDomain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ class Lists(Refinable):
 def lists(domain: Domain, max_length: int, min_length: int = 0) -> Lists:
     """Records that are themselves lists of records of another domain.
 
-    >>> from dpaudit.domains import integers
+    >>> from dpaudit.domains.numbers import integers
     >>> lists(integers(0, 9), 3).edges()[:3]
     ([9, 9, 9], [], [9])
     """

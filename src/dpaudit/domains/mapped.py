@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpaudit.domains.domain import InvalidDomain, as_list
+from dpaudit.domains.domain import as_list
 from dpaudit.domains.refinable import Refinable
 from dpaudit.domains.wrapping import Wrapping
+from dpaudit.errors import InvalidDomain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

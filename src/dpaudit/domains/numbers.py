@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.choices import Chooser
+from dpaudit.domains.chooser import Chooser
 from dpaudit.domains.domain import (
     EDGE_SHARE,
-    InvalidDomain,
     as_array,
     between,
     bounds,
@@ -29,6 +28,7 @@ from dpaudit.domains.domain import (
     whole,
 )
 from dpaudit.domains.refinable import Refinable
+from dpaudit.errors import InvalidDomain
 
 JUMP_SHARE = 0.2  # of the changes of a number: to an edge, however far
 FINEST = 6.0  # decades below the whole range: the smallest step of a change

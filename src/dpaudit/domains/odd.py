@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser
+from dpaudit.domains.chooser import Chooser
 from dpaudit.domains.domain import ODD_SHARE, distinct, moved, odd_edges, one_of, plainer
 from dpaudit.domains.refinable import Refinable
-from dpaudit.pair import canonical
+from dpaudit.domains.showing import canonical
 
 HARD_TO_READ = 1000.0  # the plainness of the first odd value
 SUDDEN = 0.2  # of the changes of a plain record: to an odd one

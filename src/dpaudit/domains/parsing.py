@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dpaudit.domains.categories import categories
 from dpaudit.domains.dates import dates
-from dpaudit.domains.domain import InvalidDomain
 from dpaudit.domains.numbers import floats, integers
 from dpaudit.domains.refinable import Refinable
 from dpaudit.domains.texts import texts
 from dpaudit.domains.vectors import vectors
+from dpaudit.errors import InvalidDomain
 
 ODD = "+odd"
 MOST_NUMBERS = 1_000_000  # in a vector that a command line names: 8 MB a record

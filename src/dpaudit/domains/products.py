@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser
+from dpaudit.domains.chooser import Chooser
 from dpaudit.domains.domain import MOST_SIMPLER, ODD_SHARE, one_of
 from dpaudit.domains.refinable import Refinable
-from dpaudit.pair import canonical
+from dpaudit.domains.showing import canonical
 
 FEW_PARTS = 6  # up to here every part is made simpler alone; beyond, halves and quarters too
 

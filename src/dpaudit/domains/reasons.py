@@ -13,9 +13,9 @@ from dpaudit.domains.guests import EdgesOnly
 from dpaudit.domains.lists import Lists
 from dpaudit.domains.odd import WithOdd
 from dpaudit.domains.records import Records
+from dpaudit.domains.showing import shown
 from dpaudit.domains.vectors import Vectors, as_numbers, as_row
 from dpaudit.domains.wrapping import Wrapping
-from dpaudit.pair import shown
 
 
 def reason_against(domain: Domain, record: Any) -> str | None:
@@ -23,7 +23,8 @@ def reason_against(domain: Domain, record: Any) -> str | None:
 
     `contains` has the last word; a record made of parts is refused with the reason of its part.
 
-    >>> from dpaudit.domains import floats, integers, records
+    >>> from dpaudit.domains.numbers import floats, integers
+    >>> from dpaudit.domains import records
     >>> reason_against(floats(0, 1), 50.0)
     '50.0 is not in floats(0, 1)'
     >>> print(reason_against(floats(0, 1), 0.5))

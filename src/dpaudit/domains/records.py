@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser
+from dpaudit.domains.chooser import Chooser
 from dpaudit.domains.domain import (
     EDGE_SHARE,
     MOST_EDGES,
     Domain,
-    InvalidDomain,
     as_list,
     distinct,
     odd_edges,
@@ -30,6 +29,7 @@ from dpaudit.domains.products import (
     spread_parts,
 )
 from dpaudit.domains.refinable import Refinable
+from dpaudit.errors import InvalidDomain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,8 @@ class Records(Refinable):
 def records(fields: Mapping[str, Domain] | None = None, /, **named: Domain) -> Records:
     """Records that are dictionaries, each field from its own domain.
 
-    >>> from dpaudit.domains import categories, integers
+    >>> from dpaudit.domains import categories
+    >>> from dpaudit.domains.numbers import integers
     >>> people = records(age=integers(0, 120), smokes=categories(True, False))
     >>> people.edges()[0]
     {'age': 120, 'smokes': True}

@@ -21,7 +21,7 @@ class Refinable(Explorable):
     def filter(self, predicate: Callable[[Any], object], name: str | None = None) -> Filtered:
         """The records of which the predicate is true; it sees what a mechanism would see.
 
-        >>> from dpaudit.domains import integers
+        >>> from dpaudit.domains.numbers import integers
         >>> integers(0, 10).filter(lambda number: number < 7, "small").edges()
         (0, 1, 5)
         """
@@ -39,7 +39,7 @@ class Refinable(Explorable):
 
         `inverse` gives the record back; without it a dataset cannot be unpacked.
 
-        >>> from dpaudit.domains import integers
+        >>> from dpaudit.domains.numbers import integers
         >>> integers(0, 9).map(lambda number: f"user{number}").dataset([3, 5])
         ['user3', 'user5']
         """
@@ -50,7 +50,7 @@ class Refinable(Explorable):
     def with_odd_values(self) -> Refinable:
         """The same domain and a few records that should not be there: clipping bugs live there.
 
-        >>> from dpaudit.domains import integers
+        >>> from dpaudit.domains.numbers import integers
         >>> integers(0, 10).with_odd_values().odd_values()
         (11, -1, 9223372036854775807, -9223372036854775808)
         """

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpaudit.domains.columns import TABLE_FORMS, Column, column_of, load_form, pack, unpacked
-from dpaudit.domains.domain import Domain, InvalidDomain
+from dpaudit.domains.domain import Domain
 from dpaudit.domains.records import Records, named_fields
 from dpaudit.domains.wrapping import Wrapping
+from dpaudit.errors import InvalidDomain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,8 @@ def tables(
     `form` is what the mechanism receives: "dicts" (a list of them), "columns" (a dict of lists),
     "numpy" (a structured array), "pandas" or "polars" (a DataFrame).
 
-    >>> from dpaudit.domains import categories, integers
+    >>> from dpaudit.domains import categories
+    >>> from dpaudit.domains.numbers import integers
     >>> people = tables(age=integers(0, 120), city=categories("Ulm", "Bonn"), form="columns")
     >>> people.dataset([{"age": 31, "city": "Ulm"}, {"age": 64, "city": "Bonn"}])
     {'age': [31, 64], 'city': ['Ulm', 'Bonn']}

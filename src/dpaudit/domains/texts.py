@@ -8,19 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser
 from dpaudit.domains.categories import Categories
-from dpaudit.domains.domain import (
-    MOST_EDGES,
-    InvalidDomain,
-    as_list,
-    distinct,
-    moved,
-    plainer,
-    whole,
-)
+from dpaudit.domains.chooser import Chooser
+from dpaudit.domains.domain import MOST_EDGES, as_list, distinct, moved, plainer, whole
 from dpaudit.domains.lists import Lists
 from dpaudit.domains.refinable import Refinable
+from dpaudit.errors import InvalidDomain
 
 ODD_TEXTS = ("", " ", "\x00", "e\u0301", "a" * 10_000)  # the fourth: an accent of its own
 

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.choices import Chooser
+from dpaudit.domains.chooser import Chooser
 from dpaudit.domains.domain import (
     EDGE_SHARE,
     ODD_SHARE,
-    InvalidDomain,
     as_array,
     between,
     bounds,
@@ -34,6 +33,7 @@ from dpaudit.domains.products import (
     spread_parts,
 )
 from dpaudit.domains.refinable import Refinable
+from dpaudit.errors import InvalidDomain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser
+from dpaudit.domains.chooser import Chooser
 from dpaudit.domains.domain import Explorable
 from dpaudit.domains.refinable import Refinable
 

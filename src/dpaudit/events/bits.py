@@ -19,8 +19,7 @@ from dpaudit.events.kinds import (
     Outside,
     Single,
 )
-from dpaudit.outputs import Encoder
-from dpaudit.outputs.bits import (
+from dpaudit.outputs import (
     FLOAT32,
     GRAIN,
     LAST,
@@ -29,6 +28,7 @@ from dpaudit.outputs.bits import (
     RANGES,
     WIDTH,
     ZERO,
+    Encoder,
     about_bits,
 )
 

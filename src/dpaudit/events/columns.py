@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.arrays import Floats, Index
 from dpaudit.events.kinds import (
     Above,
     Below,
@@ -16,9 +17,6 @@ from dpaudit.events.kinds import (
 )
 from dpaudit.outputs import MISSING, Table
 
-_Floats = npt.NDArray[np.float64]
-_Indices = npt.NDArray[np.intp]
-
 _TAILS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 _VALUES = 64  # the most frequent numbers of a column
 
@@ -30,7 +28,7 @@ class ColumnEvents:
     of that array. `parts` is the number of quantiles between which thresholds are tried.
     """
 
-    def __init__(self, table: Table, column: int, weights: _Floats, parts: int) -> None:
+    def __init__(self, table: Table, column: int, weights: Floats, parts: int) -> None:
         values = reals(table, column)
         comparable = len(values) - int(np.count_nonzero(np.isnan(values)))
         self.column = column
@@ -56,7 +54,7 @@ class ColumnEvents:
             )
         self._kinds = self._laid_out()
 
-    def hits(self, weights: _Floats) -> _Floats:
+    def hits(self, weights: Floats) -> Floats:
         """Count every event; the rows count by their weights."""
         sums = np.concatenate(([0.0], np.cumsum(weights[self._order])))
         below = sums[self._cuts]
@@ -130,7 +128,7 @@ class ColumnEvents:
         # Between neighbouring floats there is nothing: the middle is one of them.
         return (middle if middle < above else below), (middle if middle > below else above)
 
-    def _quantiles(self, weights: _Floats, parts: int) -> _Indices:
+    def _quantiles(self, weights: Floats, parts: int) -> Index:
         """Find the cuts, each before a new value, next to even and to extreme quantiles."""
         sums = np.cumsum(weights[self._order])
         if len(self._starts) < 2 or sums[-1] <= 0:
@@ -144,7 +142,7 @@ class ColumnEvents:
         runs = np.concatenate((after, np.where(exact, after, after - 1)))
         return np.asarray(self._starts[np.unique(runs[(runs >= 1) & (runs < len(self._starts))])])
 
-    def _frequent_runs(self, weights: _Floats) -> _Indices:
+    def _frequent_runs(self, weights: Floats) -> Index:
         """Find the finite numbers that weigh most."""
         if len(self._starts) == 0:
             return np.zeros(0, dtype=np.intp)
@@ -154,7 +152,7 @@ class ColumnEvents:
         return np.sort(heaviest[weighed[heaviest] >= 0])
 
 
-def _thinned(count: int, most: int) -> _Indices:
+def _thinned(count: int, most: int) -> Index:
     """Keep at most so many of the positions, the first and the last among them."""
     if count <= most:
         return np.arange(count)

@@ -11,8 +11,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.outputs import MINUS_INF, MISSING, PLUS_INF, Encoder, Table
-from dpaudit.outputs.leaves import EMPTY, RAISED
+from dpaudit.outputs import EMPTY, MINUS_INF, MISSING, PLUS_INF, RAISED, Encoder, Table
 
 _Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -137,7 +136,7 @@ class IsWord:
     >>> table = encoder.encode([["yes", 1], ["no"], ["yes"]])
     >>> IsWord(1, 5).words(encoder), IsWord(2, 0).words(encoder)
     ("output[0] = 'yes'", 'output[1] is missing')
-    >>> from dpaudit.returned import Raised
+    >>> from dpaudit.outputs import Raised
     >>> table = encoder.encode([Raised.of(KeyError("age"))])
     >>> IsWord(3, 5).words(encoder)
     'raises KeyError'

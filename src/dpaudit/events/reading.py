@@ -14,10 +14,7 @@ from typing import cast
 from dpaudit.events.bits import words_of
 from dpaudit.events.kinds import Both, Event, Outside
 from dpaudit.events.rule import Rule, Word
-from dpaudit.outputs import Encoder
-from dpaudit.outputs.encoder import written
-from dpaudit.outputs.layout import OTHER, WORDS
-from dpaudit.outputs.leaves import EMPTY, RAISED
+from dpaudit.outputs import EMPTY, OTHER, RAISED, WORDS, Encoder, written
 
 _ANYTHING = "\x00"  # stands for the empty containers that a column once held
 _KINDS = (frozenset({"float"}), frozenset({"int"}), frozenset({"bool"}))

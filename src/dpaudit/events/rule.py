@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.domains import UNREADABLE, decoded, encoded_float
+from dpaudit.errors import InvalidAuditFile
 from dpaudit.events.kinds import (
     Above,
     Below,
@@ -27,11 +29,7 @@ from dpaudit.events.kinds import (
     Outside,
     Single,
 )
-from dpaudit.outputs import MISSING, Encoder, Table
-from dpaudit.outputs.bits import FLOATING, about_bits
-from dpaudit.outputs.layout import OTHER, WORDS
-from dpaudit.plain import UNREADABLE, InvalidAuditFile, decoded, encoded_float
-from dpaudit.returned import Outputs
+from dpaudit.outputs import FLOATING, MISSING, OTHER, WORDS, Encoder, Outputs, Table, about_bits
 
 _KINDS: dict[str, type[Single]] = {
     kind.__name__: kind for kind in (Above, Below, Between, Outside, Equals, IsWord, IsNumber)

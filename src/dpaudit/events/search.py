@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.arrays import Floats
 from dpaudit.events.columns import ColumnEvents
+from dpaudit.events.expected_bound import HOPELESS, ExpectedBound
 from dpaudit.events.kinds import Both, Equals, Event, IsWord, comparisons
-from dpaudit.events.promise import HOPELESS, Promise
 from dpaudit.events.rounding import rounded
 from dpaudit.outputs import MISSING, Table
-
-_Floats = npt.NDArray[np.float64]
 
 _FINE, _COARSE = 64, 16  # thresholds of a column: alone, and inside another event
 _BEAM = (8, 4, 4, 1)  # how many events of one, two, ... parts are kept, to be joined with others
@@ -135,11 +134,11 @@ def _search(
     weights = np.asarray(ones, dtype=np.float64), np.asarray(zeros, dtype=np.float64)
     _check(rows, *weights)
     totals = float(weights[0].sum()), float(weights[1].sum())
-    promise = Promise(epsilon=epsilon, delta=delta, draws=draws, alpha=alpha, totals=totals)
+    promise = ExpectedBound(epsilon=epsilon, delta=delta, draws=draws, alpha=alpha, totals=totals)
     return _Search(rows, weights, promise, order)
 
 
-def _check(rows: Table, ones: _Floats, zeros: _Floats) -> None:
+def _check(rows: Table, ones: Floats, zeros: Floats) -> None:
     if len(rows) == 0 or rows.columns == 0:
         raise ValueError("strongest_event needs at least one output, got none.")
     if not len(ones) == len(zeros) == len(rows):
@@ -155,8 +154,8 @@ class _Search:
     def __init__(
         self,
         rows: Table,
-        weights: tuple[_Floats, _Floats],
-        promise: Promise,
+        weights: tuple[Floats, Floats],
+        promise: ExpectedBound,
         order: tuple[frozenset[int], frozenset[int]],
     ) -> None:
         self._rows = rows
@@ -200,7 +199,7 @@ class _Search:
         """Say on which side an event is likelier, as far as it promises something."""
         return bool(self._promise.score(*self.hits(event), comparisons(event))[1])
 
-    def hits(self, event: Event) -> tuple[_Floats, _Floats]:
+    def hits(self, event: Event) -> tuple[Floats, Floats]:
         """Count an event on both sides."""
         holds = event.holds(self._rows)
         ones, zeros = (np.asarray(side[holds].sum()) for side in self._weights)
@@ -317,7 +316,7 @@ def _parts(event: Event) -> Iterator[Event]:
 
 
 def _best_of_kinds(
-    events: ColumnEvents, scores: _Floats, above: float = -np.inf
+    events: ColumnEvents, scores: Floats, above: float = -np.inf
 ) -> list[tuple[Event, float]]:
     """Give the strongest event of each kind that scores above a number."""
     bests = [start + int(np.argmax(scores[start:end])) for start, end in events.spans()]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dpaudit.choices import Chooser
+from dpaudit.domains import Chooser
+from dpaudit.neighbours.pair import Slot
 from dpaudit.neighbours.slots import shared
-from dpaudit.pair import Slot
 
 
 def chosen_whole(chooser: Chooser, name: str, low: int, high: int) -> int:

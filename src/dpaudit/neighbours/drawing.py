@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.domains import Domain
-from dpaudit.pair import canonical
+from dpaudit.domains import Domain, canonical
 
 TRIES = 100  # draws of another record before an edge is taken
 

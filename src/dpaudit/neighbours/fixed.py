@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpaudit.neighbours.relation import InvalidRelation, finder_named
-from dpaudit.pair import Pair, shown
-
-if TYPE_CHECKING:
-    from dpaudit.finders import Finder
+from dpaudit.domains import shown
+from dpaudit.errors import InvalidRelation
+from dpaudit.neighbours.pair import Pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +45,6 @@ class FixedPairs:
                 if form(listed) == swapped:
                     return listed.swapped()
         return None
-
-    def search(self, rng: np.random.Generator) -> Finder:
-        return finder_named("fixed", self, rng)
 
     def describe(self) -> str:
         return f"{len(self.listed)} given pair{'s' if len(self.listed) != 1 else ''}"

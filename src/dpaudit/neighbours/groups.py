@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, overload
 
+from dpaudit.domains import shown
+from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.queries import QueryAnswers, query_answers
 from dpaudit.neighbours.records import AddOrRemove, AddOrRemoveOne, Replace, ReplaceOne
-from dpaudit.neighbours.relation import InvalidRelation, whole_number
-from dpaudit.pair import shown
+from dpaudit.neighbours.relation import whole_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,7 @@ def group(
     far; a range that was left out grows with them.
 
     >>> from dpaudit.domains import floats
-    >>> from dpaudit.neighbours import replace_one
+    >>> from dpaudit.neighbours.records import replace_one
     >>> couples = group(replace_one(floats(0, 1), max_records=5), 2)
     >>> print(couples.describe())
     groups of at most 2: replace one of at most 5 records of floats(0, 1)
@@ -67,16 +68,12 @@ def group(
     if size < 1:
         raise InvalidRelation(f"group needs a size of at least 1, got {size}.")
     match relation:
-        case AddOrRemoveOne(domain=domain, max_records=most, min_records=least, finder=finder):
+        case AddOrRemoveOne(domain=domain, max_records=most, min_records=least):
             _check_room(size, most - least, "max_records - min_records")
-            return AddOrRemoveGroup(
-                domain=domain, max_records=most, min_records=least, finder=finder, size=size
-            )
-        case ReplaceOne(domain=domain, max_records=most, min_records=least, finder=finder):
+            return AddOrRemoveGroup(domain=domain, max_records=most, min_records=least, size=size)
+        case ReplaceOne(domain=domain, max_records=most, min_records=least):
             _check_room(size, most, "max_records")
-            return ReplaceGroup(
-                domain=domain, max_records=most, min_records=least, finder=finder, size=size
-            )
+            return ReplaceGroup(domain=domain, max_records=most, min_records=least, size=size)
         case QueryAnswers():
             return _further(relation, size)
     raise TypeError(
@@ -94,7 +91,7 @@ def _check_room(size: int, room: int, what: str) -> None:
 
 def _further(relation: QueryAnswers, size: int) -> QueryAnswers:
     length, far = relation.length, size * relation.sensitivity
-    kept: dict[str, Any] = {"norm": relation.norm, "finder": relation.finder}
+    kept: dict[str, Any] = {"norm": relation.norm}
     if relation == query_answers(length, relation.sensitivity, **kept):
         return query_answers(length, far, **kept)
     return query_answers(length, far, low=relation.low, high=relation.high, **kept)

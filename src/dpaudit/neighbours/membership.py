@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.fixed import FixedPairs, pairs
+from dpaudit.neighbours.pair import Pair
 from dpaudit.neighbours.reasons import OTHERWISE
-from dpaudit.neighbours.relation import InvalidRelation, Structured
-from dpaudit.pair import Pair
+from dpaudit.neighbours.relation import Structured
 
 
 def why_not(neighbours: Any, pair: Pair) -> str | None:
@@ -20,7 +21,7 @@ def why_not(neighbours: Any, pair: Pair) -> str | None:
     What cannot be checked does not belong: a map without an inverse, for one.
 
     >>> from dpaudit.domains import floats
-    >>> from dpaudit.neighbours import replace_one
+    >>> from dpaudit.neighbours.records import replace_one
     >>> why_not(replace_one(floats(0, 1)), Pair([0.0], [50.0]))
     '50.0 is not in floats(0, 1)'
     """
@@ -40,7 +41,7 @@ def fitted(neighbours: Any, pair: Pair, *, what: str, remedy: str = "") -> Pair:
     an array. `what` names the pair in the error, `remedy` says what to do.
 
     >>> from dpaudit.domains import floats
-    >>> from dpaudit.neighbours import replace_one
+    >>> from dpaudit.neighbours.records import replace_one
     >>> fitted(replace_one(floats(0, 1)), Pair([0], [1]), what="the pair").data
     array([0.])
     """

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.choices import Chooser, Unsuitable
-from dpaudit.domains import Floats, floats
+from dpaudit.domains import Chooser, Floats, Unsuitable, floats
+from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.choosing import chosen_whole
+from dpaudit.neighbours.pair import Pair, Slot
 from dpaudit.neighbours.reasons import ALIKE, SIDES, counted, records_of
-from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
+from dpaudit.neighbours.relation import once, whole_number
 from dpaudit.neighbours.slots import aligned, joined, side_by_side, sides
-from dpaudit.pair import Pair, Slot
-
-if TYPE_CHECKING:
-    from dpaudit.finders import Finder
 
 TRIES = 100  # draws of a pair before an edge is taken
 NORMS = {1: "whose moves add up to", 2: "whose moves have a length of", np.inf: "each moving by"}
@@ -36,7 +32,6 @@ class QueryAnswers:
     norm: float
     low: float
     high: float
-    finder: str
 
     @property
     def domain(self) -> Floats:
@@ -105,9 +100,6 @@ class QueryAnswers:
         if pair is None:
             raise Unsuitable("no chosen answer moves")
         return pair
-
-    def search(self, rng: np.random.Generator) -> Finder:
-        return finder_named(self.finder, self, rng)
 
     def describe(self) -> str:
         answers = "1 query answer" if self.length == 1 else f"{self.length} query answers"
@@ -185,7 +177,6 @@ def query_answers(
     norm: float = np.inf,
     low: float | None = None,
     high: float | None = None,
-    finder: str = "auto",
 ) -> QueryAnswers:
     """Data are the answers of queries; neighbours move every answer by at most the sensitivity.
 
@@ -231,7 +222,6 @@ def query_answers(
         norm=float(norm),
         low=float(low),
         high=float(high),
-        finder=finder,
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpaudit.domains import Domain, InvalidDomain, reason_against
+from dpaudit.domains import Domain, canonical, reason_against
+from dpaudit.errors import InvalidDomain
+from dpaudit.neighbours.pair import Pair, Slot
 from dpaudit.neighbours.slots import interleaved, is_shared
-from dpaudit.pair import Pair, Slot, canonical
 
 SIDES = ("data", "neighbour")
 OTHERWISE = "they are not neighbours in this relation"

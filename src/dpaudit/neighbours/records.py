@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpaudit.choices import Chooser, Unsuitable
-from dpaudit.domains import Domain, explorable
+from dpaudit.domains import Chooser, Domain, Unsuitable, explorable
+from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.choosing import chosen_slots, chosen_whole
 from dpaudit.neighbours.drawing import (
     another,
@@ -25,6 +25,7 @@ from dpaudit.neighbours.drawing import (
     random_records,
     random_size,
 )
+from dpaudit.neighbours.pair import ABSENT, Pair, Slot
 from dpaudit.neighbours.reasons import (
     Records,
     against_adding,
@@ -34,7 +35,7 @@ from dpaudit.neighbours.reasons import (
     first_of,
     records_of,
 )
-from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
+from dpaudit.neighbours.relation import once, whole_number
 from dpaudit.neighbours.slots import (
     aligned,
     interleaved,
@@ -46,10 +47,6 @@ from dpaudit.neighbours.slots import (
     side_by_side,
     sides,
 )
-from dpaudit.pair import ABSENT, Pair, Slot
-
-if TYPE_CHECKING:
-    from dpaudit.finders import Finder
 
 FEWER = 6  # edge pairs for each smaller number of differing records
 
@@ -61,7 +58,6 @@ class RecordRelation(ABC):
     domain: Domain
     max_records: int
     min_records: int
-    finder: str
 
     @property
     @abstractmethod
@@ -120,9 +116,6 @@ class RecordRelation(ABC):
         if pair is None:
             raise Unsuitable("the chosen datasets do not differ")
         return pair
-
-    def search(self, rng: np.random.Generator) -> Finder:
-        return finder_named(self.finder, self, rng)
 
     @abstractmethod
     def _edges(self, count: int) -> Iterator[Pair]:
@@ -318,7 +311,7 @@ class ReplaceOne(Replace):
 
 
 def add_or_remove_one(
-    domain: Domain, *, max_records: int = 10, min_records: int = 0, finder: str = "auto"
+    domain: Domain, *, max_records: int = 10, min_records: int = 0
 ) -> AddOrRemoveOne:
     """Neighbours have one record more or less ("unbounded" differential privacy).
 
@@ -334,14 +327,10 @@ def add_or_remove_one(
         raise InvalidRelation(
             f"add_or_remove_one needs max_records above min_records, got {max_records} for both."
         )
-    return AddOrRemoveOne(
-        domain=domain, max_records=max_records, min_records=min_records, finder=finder
-    )
+    return AddOrRemoveOne(domain=domain, max_records=max_records, min_records=min_records)
 
 
-def replace_one(
-    domain: Domain, *, max_records: int = 10, min_records: int = 1, finder: str = "auto"
-) -> ReplaceOne:
+def replace_one(domain: Domain, *, max_records: int = 10, min_records: int = 1) -> ReplaceOne:
     """Neighbours differ in one record ("bounded" differential privacy).
 
     >>> from dpaudit.domains import floats
@@ -353,9 +342,7 @@ def replace_one(
         raise InvalidRelation(
             f"replace_one needs a domain with at least two records, got {domain}. Widen it."
         )
-    return ReplaceOne(
-        domain=domain, max_records=max_records, min_records=min_records, finder=finder
-    )
+    return ReplaceOne(domain=domain, max_records=max_records, min_records=min_records)
 
 
 def _random_group(most: int, rng: np.random.Generator) -> tuple[int, bool]:

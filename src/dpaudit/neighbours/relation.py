@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dpaudit.choices import Chooser
-from dpaudit.pair import Pair, Slot, canonical
+from dpaudit.domains import Chooser, canonical
+from dpaudit.errors import InvalidRelation
+from dpaudit.neighbours.pair import Pair, Slot
 
 if TYPE_CHECKING:
     from dpaudit.domains import Domain
-    from dpaudit.finders import Finder
-
-
-class InvalidRelation(ValueError):
-    """A neighbouring relation without any pair, or a pair that does not belong to its relation."""
 
 
 @runtime_checkable
@@ -35,9 +31,6 @@ class Relation(Protocol):
 
     def contains(self, pair: Pair) -> bool:
         """Whether the two datasets really are different neighbours, either way round."""
-
-    def search(self, rng: np.random.Generator) -> Finder:
-        """The finder that proposes pairs of this relation."""
 
     def describe(self) -> str:
         """The relation in one line."""
@@ -66,13 +59,6 @@ class Structured(Relation, Protocol):
 
     def choose(self, chooser: Chooser) -> Pair:
         """A pair built of the chooser's answers; `Unsuitable` if they lead to none."""
-
-
-def finder_named(name: str, relation: Relation, rng: np.random.Generator) -> Finder:
-    """The finder of this name, searching this relation."""
-    from dpaudit.finders import make_finder  # finders build on neighbours
-
-    return make_finder(name, relation, rng)
 
 
 def once(candidates: Iterable[Pair]) -> Iterator[Pair]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from dpaudit.domains import Domain
+from dpaudit.domains import Domain, canonical
+from dpaudit.neighbours.pair import ABSENT, Pair, Slot
 from dpaudit.neighbours.relation import Structured
-from dpaudit.pair import ABSENT, Pair, Slot, canonical
 
 Layouts = Callable[[list[Any], list[Any]], Iterable[Sequence[Slot]]]
 

@@ -7,29 +7,18 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from dpaudit.choices import Chooser, Unsuitable
-from dpaudit.domains import Domain, Records, explorable
-from dpaudit.domains.guests import refinable
+from dpaudit.domains import Chooser, Domain, Records, Unsuitable, canonical, explorable, refinable
+from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.choosing import chosen_slots, chosen_whole
 from dpaudit.neighbours.drawing import edge_sizes, random_records, random_size, told_apart
+from dpaudit.neighbours.pair import ABSENT, Pair, Slot
 from dpaudit.neighbours.reasons import SIDES, against_equal, counted, first_of, records_of
-from dpaudit.neighbours.relation import InvalidRelation, finder_named, once, whole_number
-from dpaudit.neighbours.slots import (
-    aligned,
-    is_shared,
-    joined,
-    removed_and_added,
-    shared,
-    sides,
-)
-from dpaudit.pair import ABSENT, Pair, Slot, canonical
-
-if TYPE_CHECKING:
-    from dpaudit.finders import Finder
+from dpaudit.neighbours.relation import once, whole_number
+from dpaudit.neighbours.slots import aligned, is_shared, joined, removed_and_added, shared, sides
 
 TRIES = 100  # draws of a pair before an edge is taken
 
@@ -45,7 +34,6 @@ class UserRelation(ABC):
     max_users: int
     min_users: int
     max_rows: int
-    finder: str
 
     @property
     @abstractmethod
@@ -101,9 +89,6 @@ class UserRelation(ABC):
         if pair is None:
             raise Unsuitable("the chosen rows are no pair of datasets that differ in one user")
         return pair
-
-    def search(self, rng: np.random.Generator) -> Finder:
-        return finder_named(self.finder, self, rng)
 
     def _edges(self) -> Iterator[list[Slot]]:
         """One row of the user or as many as may be, alone or beside others, all at an edge.
@@ -288,7 +273,6 @@ def add_or_remove_user(
     max_users: int = 5,
     max_rows: int = 5,
     min_users: int = 0,
-    finder: str = "auto",
 ) -> AddOrRemoveUser:
     """Neighbours have one user more or less, with all of that user's rows.
 
@@ -301,7 +285,7 @@ def add_or_remove_user(
     data=[{'user_id': 9, 'minutes': 60.0}], neighbour=[]
     """
     sizes = {"max_users": max_users, "min_users": min_users, "max_rows": max_rows}
-    return _made(AddOrRemoveUser, "add_or_remove_user", domain, user, sizes, finder)
+    return _made(AddOrRemoveUser, "add_or_remove_user", domain, user, sizes)
 
 
 def replace_user(
@@ -311,7 +295,6 @@ def replace_user(
     max_users: int = 5,
     max_rows: int = 5,
     min_users: int = 1,
-    finder: str = "auto",
 ) -> ReplaceUser:
     """Neighbours differ in the rows of one user, who has at least one row in both.
 
@@ -323,12 +306,10 @@ def replace_user(
     data=[{'user_id': 9, 'minutes': 60.0}], neighbour=[{'user_id': 9, 'minutes': 0.0}]
     """
     sizes = {"max_users": max_users, "min_users": min_users, "max_rows": max_rows}
-    return _made(ReplaceUser, "replace_user", domain, user, sizes, finder)
+    return _made(ReplaceUser, "replace_user", domain, user, sizes)
 
 
-def _made(
-    kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, int], finder: str
-) -> Made:
+def _made(kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, int]) -> Made:
     if isinstance(domain, type) or not isinstance(domain, Domain):
         raise TypeError(
             f"{name} needs a domain such as records(user_id=integers(1, 9), age=integers(0, 120)), "
@@ -343,7 +324,7 @@ def _made(
     if len(told_apart(ids, ids.edges())) < 2:
         raise InvalidRelation(f"{name} needs at least two users, got {user}={ids}. Widen it.")
     numbers = {what: whole_number(name, what, number) for what, number in sizes.items()}
-    relation = kind(domain=domain, user=user, finder=finder, **numbers)
+    relation = kind(domain=domain, user=user, **numbers)
     fewest = 0 if relation.rows_after[0] == 0 else 1  # where one comes or goes, none may be left
     for what, least in (
         ("min_users", fewest),

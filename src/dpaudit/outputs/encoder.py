@@ -5,11 +5,11 @@ from collections.abc import Collection
 import numpy as np
 
 from dpaudit.outputs.bits import FloatView
+from dpaudit.outputs.checked_outputs import Outputs
 from dpaudit.outputs.layout import OTHER, WORDS, Layout
 from dpaudit.outputs.leaves import RAISED, Key
-from dpaudit.outputs.sheet import encoded
 from dpaudit.outputs.table import MISSING, Codes, Table
-from dpaudit.returned import Outputs
+from dpaudit.outputs.table_builder import encoded
 
 
 class Encoder:

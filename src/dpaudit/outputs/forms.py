@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.readable import is_read_by_field, public_fields
-from dpaudit.returned import Raised
+from dpaudit.outputs.checked_outputs import Raised
+from dpaudit.outputs.readable import is_read_by_field, public_fields
 
 _KNOWN = (Raised, enum.Enum, numbers.Number, Mapping, Sequence, Set)  # without a look inside
 

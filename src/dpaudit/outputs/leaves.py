@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.outputs.checked_outputs import LARGEST_EXACT, Raised, has_large_integers
 from dpaudit.outputs.forms import Columns, Fields, can_be_opened, opened
-from dpaudit.returned import LARGEST_EXACT, Raised, has_large_integers
 
 Values: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 Key: TypeAlias = tuple[str, str]  # type and text of a word

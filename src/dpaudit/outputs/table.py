@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.arrays import Floats
+
 MISSING, NAN, PLUS_INF, MINUS_INF, NONE = 0, 1, 2, 3, 4  # codes every column knows
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.int32]
 
 
@@ -17,7 +18,7 @@ Codes: TypeAlias = npt.NDArray[np.int32]
 class Table:
     """Outputs, one per row: `numbers` where the cell is a finite number, codes in `atoms` else.
 
-    >>> from dpaudit.outputs import Encoder
+    >>> from dpaudit.outputs.encoder import Encoder
     >>> table = Encoder().encode(np.array([1.5, np.nan]))
     >>> table.numbers.tolist(), table.codes().tolist()
     ([[1.5], [0.0]], [[-1], [1]])
@@ -65,7 +66,7 @@ class Table:
 def stack(tables: Sequence[Table]) -> Table:
     """Put tables with the same columns below each other.
 
-    >>> from dpaudit.outputs import Encoder
+    >>> from dpaudit.outputs.encoder import Encoder
     >>> encoder = Encoder()
     >>> len(stack([encoder.encode(np.zeros(3)), encoder.encode(["a", None])]))
     5

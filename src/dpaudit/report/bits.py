@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dpaudit.events.bits import Span, is_zero, spans
-from dpaudit.events.kinds import IsNumber, Single
-from dpaudit.outputs.bits import GRAIN, LAST, LAST_BITS, MAGNITUDE, WIDTH, ZERO, about_bits
+from dpaudit.events import IsNumber, Single, Span, is_zero, spans
+from dpaudit.outputs import GRAIN, LAST, LAST_BITS, MAGNITUDE, WIDTH, ZERO, about_bits
 
 _AXES = {
     GRAIN: "lowest set bit of {place}, as a power of 2",

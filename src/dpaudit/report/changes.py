@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dpaudit.claims import Scalable
-from dpaudit.evidence import Audit
+from dpaudit.errors import AmbiguousAudits
 from dpaudit.report.showing import count, lower, short_count
 
+if TYPE_CHECKING:
+    from dpaudit.results import Audit
+
 Key = tuple[str, ...]
-
-
-class AmbiguousAudits(ValueError):
-    """Two audits of one set that cannot be told apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,9 @@ from dpaudit.events import (
     IsWord,
     Outside,
     Rule,
+    is_member,
 )
-from dpaudit.events.kinds import is_member
-from dpaudit.outputs import MINUS_INF, MISSING, NAN, NONE, PLUS_INF
-from dpaudit.outputs.bits import about_bits
-from dpaudit.outputs.leaves import MESSAGE, RAISED
+from dpaudit.outputs import MESSAGE, MINUS_INF, MISSING, NAN, NONE, PLUS_INF, RAISED, about_bits
 from dpaudit.report.bits import bits_code
 
 _LITERALS = ("str", "bytes", "int")  # words whose text is the Python that makes them

@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpaudit.evidence import Audit, Verdict
-from dpaudit.evidence.saving import write_whole
 from dpaudit.report.extra import needed
 from dpaudit.report.figures import curve, evidence, outputs, search, trade_off
 from dpaudit.report.figures.canvas import as_svg
+from dpaudit.report.files import write_whole
 from dpaudit.report.page import certified, page_of
 from dpaudit.report.showing import count, duration, one_line
+
+if TYPE_CHECKING:
+    from dpaudit.results import Audit
 
 INDEX = "index.html"
 
@@ -28,6 +30,9 @@ class Drawn:
     title: str
     svg: Any  # markup
     caption: str
+
+
+VERDICTS = ("refuted", "not refuted", "undecided")
 
 
 def write_report(audit: Audit, path: str | os.PathLike[str]) -> Path:
@@ -107,10 +112,8 @@ def _index_page(entries: list[tuple[str, Audit]]) -> str:
         }
         for name, audit in entries
     ]
-    of = {
-        verdict.value: sum(audit.verdict is verdict for _, audit in entries) for verdict in Verdict
-    }
-    said = ", ".join(f"{number:,} {verdict}" for verdict, number in of.items())
+    verdicts = [audit.verdict.value for _, audit in entries]
+    said = ", ".join(f"{verdicts.count(verdict):,} {verdict}" for verdict in VERDICTS)
     summary = f"{count(len(entries), 'audit')}: {said}."
     return str(_template("suite.html.jinja").render(rows=rows, summary=summary))
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from dpaudit.deck import SIDES
-from dpaudit.evidence import Audit, Counterexample, PairRecord, Verdict
+from dpaudit.neighbours import NO_DATASETS
 from dpaudit.report import wording
 from dpaudit.report.code import event_code
 from dpaudit.report.pairs import Row, compared
 from dpaudit.report.raw import raw_json
 from dpaudit.report.showing import count, dataset, duration, one_line, upper
+
+if TYPE_CHECKING:
+    from dpaudit.results import Audit, Counterexample, PairRecord
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -24,10 +27,9 @@ _NOT_SEARCHED = (
     "(running time, memory, logs) were not looked at."
 )
 _MEANING = {
-    Verdict.REFUTED: "The claim does not hold.",
-    Verdict.NOT_REFUTED: "Nothing was found that breaks the claim. This is not a proof that it "
-    "holds.",
-    Verdict.UNDECIDED: "The evidence is not enough for a verdict.",
+    "refuted": "The claim does not hold.",
+    "not refuted": "Nothing was found that breaks the claim. This is not a proof that it holds.",
+    "undecided": "The evidence is not enough for a verdict.",
 }
 
 
@@ -100,7 +102,7 @@ def page_of(audit: Audit) -> Page:
         mechanism=one_line(audit.mechanism, _NAME),
         claim=one_line(str(audit.claim), _NAME),
         verdict=audit.verdict.value,
-        meaning=_MEANING[audit.verdict],
+        meaning=_MEANING[audit.verdict.value],
         finding=f"{_typeset(wording.finding(audit))}.",
         facts=tuple(_facts(audit)),
         notes=tuple(_notes(audit)),
@@ -139,17 +141,17 @@ def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
 def _notes(audit: Audit) -> Iterator[str]:
     if audit.interrupted:
         yield wording.INTERRUPTED
-    match audit.verdict:
-        case Verdict.REFUTED:
+    match audit.verdict.value:
+        case "refuted":
             if audit.counterexample is None:
                 yield wording.NO_EVENT
             yield wording.chance("an audit", audit.alpha)
-        case Verdict.NOT_REFUTED:
+        case "not refuted":
             yield wording.CAUTION
             if wording.certified(audit):
                 bound = _typeset(wording.certified(audit))
                 yield f"Certified: {bound}. No smaller {audit.symbol} holds."
-        case Verdict.UNDECIDED:
+        case "undecided":
             yield from wording.undecided(audit)
 
 
@@ -226,7 +228,7 @@ def _one_tried(number: int, record: PairRecord) -> Tried:
 
 def _not_searched(audit: Audit) -> Iterator[str]:
     yield _NOT_SEARCHED
-    if audit.verdict is Verdict.REFUTED:
+    if audit.verdict.value == "refuted":
         return
     said = wording.detectable(audit)
     if said:
@@ -252,7 +254,9 @@ def _replay(audit: Audit) -> str:
     """How the audit, or its event, is made again."""
     lines = [f"# The same call with rng={audit.rng_seed} makes the same audit again."]
     found = audit.counterexample
-    if found is None or found.rule is None or found.pair == SIDES:  # nothing to draw from again
+    if (
+        found is None or found.rule is None or found.pair == NO_DATASETS
+    ):  # nothing to draw from again
         return lines[0]
     lines.append(
         '# Saved with audit.save("audit.json"), its event is counted again on fresh draws:'

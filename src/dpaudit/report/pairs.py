@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.deck import SIDES
-from dpaudit.frames import frame_of
-from dpaudit.neighbours.slots import interleaved, is_shared, side_by_side
-from dpaudit.pair import ABSENT, Pair, Slot, shown
+from dpaudit.domains import frame_of, shown
+from dpaudit.neighbours import ABSENT, NO_DATASETS, Pair, Slot, interleaved, is_shared, side_by_side
 from dpaudit.report.showing import count, one_line
 
 _MOST_APART = 16  # records absent on a side that are still searched for
@@ -42,7 +40,7 @@ def compared(pair: Pair) -> list[Row]:
     1 1.0 1.0 same
     2 0.5 - removed
     """
-    if pair == SIDES:
+    if pair == NO_DATASETS:
         return []
     slots = _slots(pair)
     if slots is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpaudit.evidence import Audit
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dpaudit.results import Audit
 
 
 @dataclass(frozen=True, slots=True)

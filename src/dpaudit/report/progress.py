@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from dpaudit.evidence import Progress
 from dpaudit.report.showing import duration, lower, one_line, short_count
+
+if TYPE_CHECKING:
+    from dpaudit.results import Progress
 
 LINE = 80
 
@@ -15,6 +18,7 @@ def progress_line(progress: Progress, *, symbol: str | None = None, width: int =
 
     The time left is at most that: a refutation ends the search.
 
+    >>> from dpaudit.results import Progress
     >>> progress = Progress(
     ...     pairs=3,
     ...     samples=48_000,

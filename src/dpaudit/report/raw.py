@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpaudit.evidence import Audit
 from dpaudit.report.showing import one_line
+
+if TYPE_CHECKING:
+    from dpaudit.results import Audit
 
 MOST = 40_000  # characters
 _KEPT = (200, 60, 20, 8, 2)  # entries of a list, tried one after the other

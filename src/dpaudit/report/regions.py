@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from dpaudit.claims import Claim, Scalable
-from dpaudit.evidence import Counterexample
+from dpaudit.claims import HIGHEST_LEVEL, Claim, Scalable
 from dpaudit.report.showing import power
-from dpaudit.stats.levels import HIGHEST_LEVEL
+
+if TYPE_CHECKING:
+    from dpaudit.results import Counterexample
 
 _LEVELS = 401  # of a profile: any level is safe, more of them are sharper
 _LAST_LEVEL = 20.0
@@ -21,8 +23,8 @@ def delta_lower(found: Counterexample, epsilon: float) -> float:
     The four bounds on the two sides hold together, so the event may be turned around, and the
     sides: the largest of the four differences is certified.
 
-    >>> from dpaudit.evidence import Tally
-    >>> from dpaudit.pair import Pair
+    >>> from dpaudit.results import Counterexample, Tally
+    >>> from dpaudit.neighbours import Pair
     >>> likely, unlikely = (
     ...     Tally(hits=5, draws=10, lower=0.4, upper=0.6),
     ...     Tally(hits=1, draws=10, lower=0.05, upper=0.1),

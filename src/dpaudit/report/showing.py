@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.frames import frame_of
-from dpaudit.pair import shown
-from dpaudit.stats.rounding import round_down, round_up
+from dpaudit.bounds import round_down, round_up
+from dpaudit.domains import frame_of, shown
 
 DIGITS = 3
 MOST_DIGITS = 17

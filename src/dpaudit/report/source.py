@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.frames import Frame, frame_of
-from dpaudit.pair import canonical
+from dpaudit.domains import Frame, canonical, frame_of
 
 NUMPY, PANDAS, POLARS = "import numpy as np", "import pandas as pd", "import polars as pl"
 DATETIME = "import datetime"

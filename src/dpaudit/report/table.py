@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from dpaudit.evidence import Audit
 from dpaudit.report.showing import one_line, short_count
 from dpaudit.report.wording import GLUE, certified
+
+if TYPE_CHECKING:
+    from dpaudit.results import Audit
 
 WIDTH = 80
 _GAP = "  "

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.evidence import REPLAY, Audit, Counterexample, PairRecord, Replayed, Verdict
-from dpaudit.pair import Pair
+from dpaudit.neighbours import Pair
 from dpaudit.report import wording
 from dpaudit.report.pinning import Pin, pin_of
-from dpaudit.report.showing import (
-    count,
-    dataset,
-    duration,
-    one_line,
-    upper,
-)
+from dpaudit.report.showing import count, dataset, duration, one_line, upper
 from dpaudit.report.wording import GLUE, NAME, broken, glued
+
+if TYPE_CHECKING:
+    from dpaudit.results import Audit, Counterexample, PairRecord, Replayed
 
 WIDTH = 72  # beside the margin of a failed test this still fits into 80 columns
 FIRST = 46  # of a failed test's first line, which pytest begins with the name of the error
@@ -43,12 +40,12 @@ def render(audit: Audit) -> str:
     blocks = [_wrapped(_headline(audit), first="", rest=INDENT)]
     if audit.interrupted:
         blocks.append(_sentence(wording.INTERRUPTED))
-    match audit.verdict:
-        case Verdict.REFUTED:
+    match audit.verdict.value:
+        case "refuted":
             blocks += _refuted(audit)
-        case Verdict.NOT_REFUTED:
+        case "not refuted":
             blocks += _not_refuted(audit)
-        case Verdict.UNDECIDED:
+        case "undecided":
             blocks += _undecided(audit)
     blocks.append([*_searched(audit), *_cost(audit)])
     blocks.append(_warnings(audit))
@@ -120,7 +117,7 @@ def _headline(audit: Audit) -> str:
 def _replayed_headline(found: Replayed) -> str:
     name, claim = one_line(found.mechanism, NAME), glued(one_line(str(found.claim), NAME))
     alpha = glued(f"(alpha = {upper(found.again.alpha)})")
-    if found.verdict is Verdict.REFUTED:
+    if found.verdict.value == "refuted":
         in_epsilon = isinstance(found.claim, PureDP | ApproxDP)
         bound = found.again.epsilon_lower if in_epsilon else None
         return f"{glued('REFUTED AGAIN:')} {name} {broken(found.claim, bound, claim)} {alpha}"
@@ -129,9 +126,9 @@ def _replayed_headline(found: Replayed) -> str:
 
 
 def _meaning_of_replay(found: Replayed) -> list[str]:
-    if found.verdict is Verdict.REFUTED:
+    if found.verdict.value == "refuted":
         return _sentence(wording.chance("a replay", found.again.alpha))
-    if found.verdict is Verdict.UNDECIDED:
+    if found.verdict.value == "undecided":
         few = f"Too few draws for a verdict. {wording.need(found.claim, found.again.alpha)}"
         return _sentence(few)
     return _sentence(
@@ -225,7 +222,7 @@ def _against(claim: Claim, found: Counterexample) -> list[str]:
 
 
 def _searched(audit: Audit) -> list[str]:
-    if audit.tester == REPLAY:
+    if audit.is_replay:
         again = "a known counterexample, its event counted again on fresh draws"
         return _row("searched", f"nothing: {again}")
     tried = glued(f"{count(audit.pairs_tried, 'pair')} tried")
@@ -245,7 +242,7 @@ def _cost(audit: Audit) -> Iterator[str]:
 
 def _again(audit: Audit) -> list[str]:
     """How the same draws are made again."""
-    if audit.tester != REPLAY:
+    if not audit.is_replay:
         return _row("replay", f"rng={audit.rng_seed} makes the same audit again")
     call = f"dpaudit.replay(known, mechanism, claim, alpha={audit.alpha!r}, rng={audit.rng_seed})"
     return _row("replay", f"{call} makes the same draws again")
@@ -255,7 +252,7 @@ def _kept(audit: Audit, file: str | None) -> list[str]:
     """Where the counterexample is kept for the next test run."""
     if file is None:
         return []
-    if audit.tester != REPLAY:
+    if not audit.is_replay:
         return _row("kept", f"{file} and tried first in the next run")
     known = glued("known = dpaudit.load(file).counterexample")
     return _row("kept", f"{file} from an earlier run: {known}. Delete the file to forget it.")

@@ -6,14 +6,15 @@ Spaces at which no line may be broken are `GLUE`.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from dpaudit.bets.leak import draws_for_leak
-from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
-from dpaudit.evidence import Audit, Counterexample, Tally, Verdict
-from dpaudit.evidence.verdicts import draws_wanted, is_leaning, most_draws
+from dpaudit.betting import draws_for_leak, draws_wanted
+from dpaudit.bounds import round_down
+from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable, most_likely
 from dpaudit.report.showing import apart, count, lower, one_line, power, upper
-from dpaudit.stats.profiles import most_likely
-from dpaudit.stats.rounding import round_down
+
+if TYPE_CHECKING:
+    from dpaudit.results import Audit, Counterexample, Tally
 
 GLUE = "\xa0"
 NAME = 40  # columns of a mechanism's name
@@ -30,7 +31,7 @@ FLOATING = (
     "This is a floating-point finding: noise that is added in floats leaves the sum on a grid that "
     "depends on the data (Mironov 2012, On significance of the least significant bits for "
     "differential privacy). As real numbers the outputs may well keep the claim.",
-    "Remedies: the snapping mechanism (dpaudit.mechanisms.Snapping), or discrete Laplace or "
+    "Remedies: the snapping mechanism (dpaudit.zoo.Snapping), or discrete Laplace or "
     "Gaussian noise on a fixed grid, as OpenDP draws it.",
 )
 
@@ -47,9 +48,9 @@ def glued(text: str) -> str:
 def finding(audit: Audit) -> str:
     """What was found of which claim, without the verdict's word."""
     name, claim = one_line(audit.mechanism, NAME), glued(one_line(str(audit.claim), NAME))
-    if audit.verdict is Verdict.REFUTED:
+    if audit.verdict.value == "refuted":
         return f"{name} {broken(audit.claim, audit.lower_bound, claim)}"
-    so_far = " so far" if audit.verdict is Verdict.UNDECIDED else ""
+    so_far = " so far" if audit.verdict.value == "undecided" else ""
     found = f": {certified(audit) or 'nothing'} certified{so_far}" if audit.symbol else ""
     return f"{name}, claimed {claim}{found}"
 
@@ -104,13 +105,13 @@ def e_value(audit: Audit) -> str:
 
 def undecided(audit: Audit) -> tuple[str, str]:
     """Why an audit is undecided, and what would decide it."""
-    if is_leaning(audit.evidence):
+    if audit.evidence.is_leaning:
         why = (
             f"The evidence leans against the claim: e-value {e_value(audit)}, where a refutation "
             f"needs {upper(1.0 / audit.alpha)}."
         )
         return why, _advice(audit.forecast, "")
-    most = most_draws((*audit.history, audit.strongest))
+    most = audit.most_draws
     return (
         f"Too few draws for a verdict: no pair got more than {most:,}. "
         f"{need(audit.claim, audit.alpha)}",

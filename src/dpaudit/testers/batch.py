@@ -7,25 +7,15 @@ refuse settings under which the test could never fire.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
+from dpaudit.bounds import round_down, round_up
 from dpaudit.claims import Claim
-from dpaudit.stats.rounding import round_down, round_up
-
-Samples: TypeAlias = npt.NDArray[Any] | Sequence[Any]
-
-
-class UnsupportedClaim(TypeError):
-    """A claim that a tester's divergence says nothing about."""
-
-
-class CannotFire(ValueError):
-    """Settings under which a test could never refute its claim, whatever the outputs."""
+from dpaudit.errors import Underpowered
+from dpaudit.guessing import Samples
 
 
 @runtime_checkable
@@ -102,7 +92,7 @@ class Examiner(BatchTester, Protocol):
 def refuse_if_powerless(
     tester: Examiner, claim: Claim, draws: int, neighbour_draws: int, *, alpha: float
 ) -> None:
-    """Raise `CannotFire` where even sides that differ at a glance would not refute the claim."""
+    """Raise `Underpowered` where even sides that differ at a glance would not refute the claim."""
     best = tester.best(claim, draws, neighbour_draws, alpha=alpha)
     if best.lower_bound > tester.threshold(claim):
         return
@@ -111,7 +101,7 @@ def refuse_if_powerless(
         symbol = getattr(claim, "symbol", "strength")
         most = round_down(max(best.strength_lower, 0.0), 3)
         reach = f" The most it could certify so is {symbol} >= {most:.3g}."
-    raise CannotFire(
+    raise Underpowered(
         f"{tester} can never refute {claim} with {draws} and {neighbour_draws} samples at "
         f"alpha = {round_up(alpha, 3):.3g} in one direction, whatever the outputs.{reach} Give "
         "more samples, a larger alpha, or another tester."

@@ -8,12 +8,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.arrays import Floats, Index
+from dpaudit.guessing import Labelled, row_keys
 from dpaudit.outputs import Table
-from dpaudit.testers.parts import Labelled
-from dpaudit.witness.sample import row_keys
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 Keys: TypeAlias = npt.NDArray[np.uint64]
 
 _OFTEN = 0.01  # a value that holds so much of a column is a cell of its own, however few the bins

@@ -11,7 +11,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from dpaudit.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
-from dpaudit.testers.batch import BatchTester, CannotFire, Samples, UnsupportedClaim
+from dpaudit.errors import Underpowered, UnsupportedClaim
+from dpaudit.guessing import Samples
+from dpaudit.testers.batch import BatchTester
 
 
 @runtime_checkable
@@ -104,7 +106,7 @@ class _Wrapped:
                 "to some bound and True above."
             )
         if not self._rejects(high):
-            raise CannotFire(
+            raise Underpowered(
                 f"reject_property of {self.tester!r} is False even for a bound of "
                 f"{_float_at(high):.3g}: it can never refute {claim}, whatever the outputs. "
                 "Check the property it was made for."

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
-from dpaudit.stats.binomial import epsilon_from_event, proportion_lower, proportion_upper
-from dpaudit.stats.levels import HIGHEST_LEVEL
-from dpaudit.testers.batch import Finding, UnsupportedClaim
+from dpaudit.arrays import Counts
+from dpaudit.bounds import epsilon_from_event, proportion_lower, proportion_upper
+from dpaudit.claims import HIGHEST_LEVEL, ApproxDP, Claim, PureDP, Scalable
+from dpaudit.errors import UnsupportedClaim
+from dpaudit.testers.batch import Finding
 
-Counts = npt.NDArray[np.int64]
 LevelBound: TypeAlias = Callable[[float], float]  # a bound on the divergence at a level epsilon
 
 _STRONGEST = 1e6  # no sample certifies a strength beyond

@@ -16,9 +16,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.claims import ZCDP, Claim, GaussianDP, RenyiDP, Scalable
-from dpaudit.events.promise import upper_bound
-from dpaudit.stats.levels import falling_span, tangent_points
+from dpaudit.arrays import Floats
+from dpaudit.claims import ZCDP, Claim, GaussianDP, RenyiDP, Scalable, falling_span, tangent_points
+from dpaudit.events import upper_bound
 from dpaudit.testers.batch import Finding
 from dpaudit.testers.event_bound import (
     Curve,
@@ -30,8 +30,9 @@ from dpaudit.testers.event_bound import (
     level_finding,
 )
 
-Floats = npt.NDArray[np.float64]
-Promise: TypeAlias = Callable[[float], Floats]  # at a level: P(A) - e^epsilon Q(A) for each event
+ExpectedBound: TypeAlias = Callable[
+    [float], Floats
+]  # at a level: P(A) - e^epsilon Q(A) for each event
 
 _THRESHOLDS = 256  # evenly many outputs between two of them; the rarest events are cut finer
 _CAUTION = 2.0  # standard errors by which counts are set back: the best of many is partly luck
@@ -137,13 +138,13 @@ def ranked(scores: Floats, ones: Floats, zeros: Floats) -> Ranked:
     )
 
 
-def exact_promise(events: Ranked, sizes: Sizes, *, shares: int = 1) -> Promise:
+def exact_promise(events: Ranked, sizes: Sizes, *, shares: int = 1) -> ExpectedBound:
     """What exact bounds are expected to give when `alpha` is shared out over so many events."""
     p, q = _promised(events, sizes, shares)
     return lambda epsilon: np.asarray(p - math.exp(min(epsilon, 700.0)) * q)
 
 
-def hoeffding_promise(events: Ranked, sizes: Sizes) -> Promise:
+def hoeffding_promise(events: Ranked, sizes: Sizes) -> ExpectedBound:
     """What Hoeffding's bound is expected to give."""
     p, q = events.hits / events.draws, events.neighbour_hits / events.neighbour_draws
 
@@ -155,7 +156,7 @@ def hoeffding_promise(events: Ranked, sizes: Sizes) -> Promise:
     return promise
 
 
-def strongest(claim: Claim, promise: Promise) -> tuple[float, int]:
+def strongest(claim: Claim, promise: ExpectedBound) -> tuple[float, int]:
     """The largest strength of a claim that some event promises to refute, and that event.
 
     Where none does, or the claim has no strength: the largest excess over the claim and its event.
@@ -181,11 +182,11 @@ def strongest(claim: Claim, promise: Promise) -> tuple[float, int]:
     return float(found.max()), int(np.argmax(found))
 
 
-def _promises(claim: Claim, promise: Promise) -> bool:
+def _promises(claim: Claim, promise: ExpectedBound) -> bool:
     return bool(promised_excess(claim, promise).max() > 0.0)
 
 
-def promised_excess(claim: Claim, promise: Promise) -> Floats:
+def promised_excess(claim: Claim, promise: ExpectedBound) -> Floats:
     """By how much each event promises to exceed what the claim allows, at its best level."""
     excess = [promise(level) - delta for level, delta in levels_of(claim)]
     return np.asarray(np.max(excess, axis=0))

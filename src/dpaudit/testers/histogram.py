@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpaudit.arrays import Counts, Floats
 from dpaudit.claims import Claim, PureDP
-from dpaudit.testers.batch import Examiner, Finding, Samples, refuse_if_powerless
+from dpaudit.guessing import Labelled, Samples, Share
+from dpaudit.testers.batch import Examiner, Finding, refuse_if_powerless
 from dpaudit.testers.cells import Cells, candidates
 from dpaudit.testers.event_bound import (
     Curve,
@@ -29,10 +30,6 @@ from dpaudit.testers.event_choice import (
     ranked,
     strongest,
 )
-from dpaudit.testers.parts import Labelled, Share
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 _SHARE = Share(training=0.4, most=50_000)
 _FOLDS = 4  # a cell's score comes from the other folds than the outputs it ranks

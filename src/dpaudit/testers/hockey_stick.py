@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.arrays import Floats
 from dpaudit.claims import Claim
+from dpaudit.guessing import Classifier, Labelled, Samples, Score, Share, check_classifier, learn
 from dpaudit.outputs import Table
-from dpaudit.testers.batch import Examiner, Finding, Samples, refuse_if_powerless
-from dpaudit.testers.classifiers import Classifier, Score, check_classifier, learn
+from dpaudit.testers.batch import Examiner, Finding, refuse_if_powerless
 from dpaudit.testers.event_bound import (
     Curve,
     allowed,
@@ -21,9 +22,6 @@ from dpaudit.testers.event_bound import (
     level_finding,
 )
 from dpaudit.testers.event_choice import Trial, best_level, ranked
-from dpaudit.testers.parts import Labelled, Share
-
-Floats = npt.NDArray[np.float64]
 
 _SHARE = Share(training=0.4, most=100_000)
 _FOLDS = 2  # classifiers, each of which learns from all training outputs but one in so many

@@ -14,11 +14,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.arrays import Floats, Index
 from dpaudit.outputs import Table, stack
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.int32]
-Index: TypeAlias = npt.NDArray[np.intp]
 Kind: TypeAlias = Literal["rbf", "laplacian"]
 
 _FARTHEST = 1e100  # coordinates end here, so that their squares are finite

@@ -9,9 +9,11 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from dpaudit.bounds import mean_lower
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
-from dpaudit.stats.means import mean_lower
-from dpaudit.testers.batch import Examiner, Finding, Samples, UnsupportedClaim, refuse_if_powerless
+from dpaudit.errors import UnsupportedClaim
+from dpaudit.guessing import Labelled, Samples, Share
+from dpaudit.testers.batch import Examiner, Finding, refuse_if_powerless
 from dpaudit.testers.kernels import (
     Floats,
     Kernel,
@@ -22,7 +24,6 @@ from dpaudit.testers.kernels import (
     block_means,
     median_distance,
 )
-from dpaudit.testers.parts import Labelled, Share
 
 Estimator: TypeAlias = Literal["block", "linear"]
 Bound: TypeAlias = Literal["betting", "bernstein", "hoeffding"]
@@ -48,7 +49,7 @@ class MMDTester(Examiner):
 
     - `estimator="block"` also chooses the size of the blocks; `"linear"` takes two by two.
     - `bandwidth`: a number fixes the kernel, in the outputs' own units.
-    - `bound`: the bound on a mean, see `dpaudit.stats.means`.
+    - `bound`: the bound on a mean, see `dpaudit.bounds.means`.
     - `rule="paper"` is the larger threshold of DP-Auditorium, `e^epsilon - 1 + (1 + e^-epsilon)
       delta`, which no discrepancy can exceed from epsilon 0.882 on.
 

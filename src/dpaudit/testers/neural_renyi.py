@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.guessing import network
 from dpaudit.outputs import Table, stack
-from dpaudit.testers import network
 from dpaudit.testers.renyi_witness import Floats, Scorer
 
 _REACH = 4.0  # order * h stays within this: beyond, a batch cannot tell the mean of e^(order h)

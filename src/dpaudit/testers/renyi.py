@@ -15,9 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dpaudit.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
-from dpaudit.outputs import Table
-from dpaudit.stats.means import (
+from dpaudit.bounds import (
     bernstein_width,
     chernoff_slack,
     mean_lower,
@@ -25,8 +23,11 @@ from dpaudit.stats.means import (
     mean_upper,
     normal_quantile,
 )
-from dpaudit.testers.batch import Examiner, Finding, Samples, UnsupportedClaim, refuse_if_powerless
-from dpaudit.testers.parts import Share
+from dpaudit.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
+from dpaudit.errors import UnsupportedClaim
+from dpaudit.guessing import Samples, Share
+from dpaudit.outputs import Table
+from dpaudit.testers.batch import Examiner, Finding, refuse_if_powerless
 from dpaudit.testers.renyi_witness import (
     Floats,
     Forecast,

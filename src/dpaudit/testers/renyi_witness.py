@@ -15,10 +15,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.arrays import Floats
+from dpaudit.guessing import newton
 from dpaudit.outputs import Table, stack
-from dpaudit.witness.linear import newton
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Scorer: TypeAlias = Callable[[Table], Floats]
 Moments: TypeAlias = tuple[Floats, Floats]  # means and variances, of one function each
 Forecast: TypeAlias = Callable[[Moments, Moments, Floats], Floats]  # of u, of v, and depths

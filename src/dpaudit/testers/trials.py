@@ -10,14 +10,9 @@ from typing import Any
 import numpy as np
 
 from dpaudit.claims import Claim, Scalable
-from dpaudit.testers.batch import (
-    BatchTester,
-    CannotFire,
-    Examiner,
-    Finding,
-    Samples,
-    refuse_if_powerless,
-)
+from dpaudit.errors import Underpowered
+from dpaudit.guessing import Samples
+from dpaudit.testers.batch import BatchTester, Examiner, Finding, refuse_if_powerless
 
 METHODS = ("lower_bound", "threshold")
 
@@ -97,14 +92,14 @@ class Judge:
             )
 
     def refuse_if_powerless(self, draws: int, neighbour_draws: int, *, alpha: float) -> None:
-        """Raise `CannotFire` if neither direction could refute, where the tester can tell."""
+        """Raise `Underpowered` if neither direction could refute, where the tester can tell."""
         if not isinstance(self.tester, Examiner):
             return
         refusals = []
         for sizes in ((draws, neighbour_draws), (neighbour_draws, draws)):
             try:
                 refuse_if_powerless(self.tester, self.claim, *sizes, alpha=alpha / 2)
-            except CannotFire as refusal:
+            except Underpowered as refusal:
                 refusals.append(refusal)
         if len(refusals) == 2:
             raise refusals[0]
@@ -124,7 +119,7 @@ class Judge:
             try:
                 rng = np.random.default_rng(seed)
                 found.append(self._finding(*sides, alpha=alpha / 2, rng=rng))
-            except CannotFire as refusal:
+            except Underpowered as refusal:
                 refusals.append(refusal)
         if not found:
             raise refusals[0]

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP, Scalable
-from dpaudit.testers.batch import BatchTester, CannotFire, Samples, UnsupportedClaim
+from dpaudit.errors import Underpowered, UnsupportedClaim
+from dpaudit.guessing import Samples
+from dpaudit.testers import BatchTester
 from dpaudit.testing.tight import tight_pairs
 
 CLAIMS: tuple[Claim, ...] = (
@@ -61,7 +63,7 @@ def check_tester(
     A valid tester fails with probability below 1e-6 in all. The other way round, a tester that
     accuses with probability 2 `alpha` may well pass: more `runs` see more.
 
-    >>> from dpaudit.testers.mmd import MMDTester
+    >>> from dpaudit.testers import MMDTester
     >>> check_tester(MMDTester(bound="hoeffding"), claims=[PureDP(0.5)], runs=10)
     """
     for kind in without:
@@ -105,7 +107,7 @@ class _Subject:
         alpha = self.alpha if alpha is None else alpha
         try:
             bound = self.tester.lower_bound(outputs, neighbour_outputs, claim, alpha=alpha, rng=rng)
-        except CannotFire:
+        except Underpowered:
             return -math.inf
         if not isinstance(bound, float):
             self.fail(f"lower_bound must give a float, got {bound!r} ({type(bound).__name__})")

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpaudit.arrays import Floats
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Draw: TypeAlias = Callable[[int, np.random.Generator], Floats]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.claims import ApproxDP, PureDP, Scalable
-from dpaudit.evidence import Audit, Verdict
 from dpaudit.report.figures.canvas import BROKEN, DATA, INK, MUTED, RULE, label, legend, panels
 from dpaudit.report.regions import delta_lower, last_level
 from dpaudit.report.showing import lower, one_line, upper
@@ -16,6 +15,8 @@ from dpaudit.report.showing import lower, one_line, upper
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from dpaudit.results import Audit
 
 TITLE = "Privacy curve"
 CAPTION = (
@@ -90,7 +91,7 @@ def alt(audit: Audit) -> str:
     if isinstance(claim, PureDP | ApproxDP):
         text += f" and {upper(claim.delta(claim.epsilon))} at epsilon {claim.epsilon:.12g}"
     if found is None:
-        refuted = audit.verdict is Verdict.REFUTED
+        refuted = audit.verdict.value == "refuted"
         return f"{text}. No event was certified{'; all draws together refute' if refuted else ''}."
     text += f". The certified event shows at least {lower(delta_lower(found, 0.0))} at 0"
     if isinstance(claim, PureDP | ApproxDP):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpaudit.evidence import Audit
 from dpaudit.report.extra import needed
 from dpaudit.report.figures.canvas import BROKEN, DATA, MUTED, RULE, legend, panels
 from dpaudit.report.showing import count, upper
@@ -13,6 +12,8 @@ from dpaudit.report.wording import e_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dpaudit.results import Audit
 
 TITLE = "Evidence over the draws"
 CAPTION = (

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.evidence import Audit, Outline
 from dpaudit.report.bits import axis_name
 from dpaudit.report.extra import needed
 from dpaudit.report.figures.canvas import (
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from dpaudit.results import Audit, OutputHistogram
+
 TITLE = "Outputs of both sides"
 CAPTION = (
     "Shares of the draws: on data upwards, on neighbour downwards. Dark bars are draws in the "
@@ -41,7 +42,7 @@ _LABEL = 14  # characters of a value under its bar
 _ROOM = 46  # characters for labels that stand side by side; longer ones are turned
 
 
-def outlines(audit: Audit) -> tuple[Outline, ...]:
+def outlines(audit: Audit) -> tuple[OutputHistogram, ...]:
     """What is kept of the outputs: of the counterexample, or else of the strongest pair."""
     found = audit.counterexample
     return audit.outputs if found is None else found.outputs
@@ -74,7 +75,7 @@ def alt(audit: Audit) -> str:
     )
 
 
-def _draw_one(panel: Axes, outline: Outline) -> None:
+def _draw_one(panel: Axes, outline: OutputHistogram) -> None:
     """Both sides of one place, back to back."""
     edges, order = _laid_out(outline)
     hit = any(outline.data_hits) or any(outline.neighbour_hits)
@@ -94,7 +95,7 @@ def _draw_one(panel: Axes, outline: Outline) -> None:
     _label_axes(panel, outline)
 
 
-def _laid_out(outline: Outline) -> tuple[list[float], list[int]]:
+def _laid_out(outline: OutputHistogram) -> tuple[list[float], list[int]]:
     """Where bars begin and end, and which count each holds; -1 for a gap.
 
     Bar `k` stands around `k`: bins touch each other, values stand apart.
@@ -112,7 +113,7 @@ def _heights(counts: tuple[int, ...], total: int, order: list[int]) -> npt.NDArr
     return np.asarray(shares[order])
 
 
-def _label_axes(panel: Axes, outline: Outline) -> None:
+def _label_axes(panel: Axes, outline: OutputHistogram) -> None:
     """Numbers under the bins, texts under the values, shares without a sign on the left."""
     ticker = needed("matplotlib.ticker")
     ticks, texts = [], []

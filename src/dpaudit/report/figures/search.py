@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpaudit.evidence import Audit, PairRecord
 from dpaudit.report.extra import needed
 from dpaudit.report.figures.canvas import ALLOWED, BROKEN, DATA, MUTED, RULE, panels
 from dpaudit.report.showing import count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dpaudit.results import Audit, PairRecord
 
 TITLE = "The search"
 CAPTION = (
@@ -66,7 +67,8 @@ def draw(audit: Audit) -> Figure:
 def thinned(history: Sequence[PairRecord], most: int) -> list[Step]:
     """At most so many steps: of a longer history the best of each few pairs, and their mean draws.
 
-    >>> from dpaudit.pair import Pair
+    >>> from dpaudit.neighbours import Pair
+    >>> from dpaudit.results import PairRecord
     >>> pair = Pair([1], [0])
     >>> records = [
     ...     PairRecord(pair=pair, samples=10 * n, log_wealth=0.0, growth=-0.1 * n) for n in range(4)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpaudit.evidence import Audit
 from dpaudit.report.extra import needed
 from dpaudit.report.figures.canvas import (
     ALLOWED,
@@ -25,6 +24,8 @@ from dpaudit.report.showing import lower, one_line, upper
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from dpaudit.results import Audit
 
 TITLE = "Trade-off of errors"
 CAPTION = (

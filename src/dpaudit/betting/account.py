@@ -1,0 +1,115 @@
+"""One wealth for the whole audit: what the bets on many pairs are worth together.
+
+A pair takes part with a fraction `f` of the wealth:
+
+    wealth = product over pairs of (1 - f + f * V)
+
+where `V` is what a wealth of 1 would have become with the bets on that pair alone. Bets are placed
+on one pair at a time and `f` is fixed beforehand, so under the claim every factor has mean at most
+1 and the product is one supermartingale, however the pairs are chosen (MATH, section 2). A pair
+that shows nothing can lose the fraction `f`, no more; one that shows a violation must earn
+`log(1/f)` nats more than if it were alone.
+
+Verdict and bound share one alpha. A level is refuted together with all below it or not at all, so
+whatever is false in the end, the lowest level that holds was refuted by its own wealth. A mechanism
+that keeps a level below the claim keeps the claim too, so the wealth of that level may be a mean of
+its own bets' and the claim's: a claim that is refuted by far never waits for the levels below.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit.arrays import Floats
+
+_OWN = 0.4  # the share of its own bets in the wealth of a level below the claim
+
+
+@dataclass(frozen=True, slots=True)
+class Stake:
+    """The fraction of the wealth with which a pair takes part."""
+
+    fraction: float
+
+    def log_factor(self, log_wealth: Floats) -> Floats:
+        """The factor of this pair in the wealth, given its own wealth now.
+
+        >>> np.exp(Stake(0.5).log_factor(np.log([0.2, 3.0]))).round(12).tolist()
+        [0.6, 2.0]
+        """
+        if self.fraction == 1.0:
+            return log_wealth.copy()
+        gain = np.log(self.fraction) + log_wealth
+        return np.asarray(np.logaddexp(np.log1p(-self.fraction), gain))
+
+    def wealth_needed(self, log_factor: float) -> float:
+        """The pair's log-wealth at which its factor reaches `log_factor`."""
+        if self.fraction == 1.0:
+            return log_factor
+        gain = (np.exp(min(log_factor, 700.0)) - 1.0 + self.fraction) / self.fraction
+        return float(np.log(gain)) if gain > 0.0 else -np.inf
+
+
+class Account:
+    """The wealth of the audit at every level, and the levels it has refuted."""
+
+    def __init__(self, levels: int, place: int, alpha: float) -> None:
+        self._place = place
+        self.goal = math.log(1.0 / alpha)
+        self._factors: dict[int, Floats] = {}
+        self._total = np.zeros(levels)
+        self._peak = np.zeros(levels)
+
+    @property
+    def log_wealth(self) -> float:
+        """The log-wealth of the bets against the claim itself."""
+        return float(self._total[self._place])
+
+    @property
+    def peak(self) -> float:
+        """The largest log-wealth that the claim and every level below it have all reached.
+
+        So the claim is refuted if and only if this is at least `goal`.
+        """
+        return float(self._peak[: self._place + 1].min())
+
+    @property
+    def settled(self) -> int:
+        """How many of the lowest levels have been refuted, with none left out."""
+        reached = self._peak >= self.goal
+        return int(np.argmin(reached)) if not reached.all() else len(reached)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the wealth has reached `1/alpha` at the claim and at every level below it."""
+        return self.settled > self._place
+
+    def target(self, pair: int, stake: Stake) -> float:
+        """The log-wealth that a pair must reach on the claim's bets to refute the claim."""
+        if self.refuted:
+            return np.inf  # reached before
+        others = self._total[self._place] - self._factor(pair)[self._place]
+        return stake.wealth_needed(self._claim_goal - others)
+
+    def update(self, pair: int, factor: Floats, *, crossed: bool) -> None:
+        """Enter the factor of a pair after a batch; `crossed`: the claim's target was reached."""
+        reached = self._claim_goal if crossed else -np.inf
+        self._total = self._total - self._factor(pair) + factor
+        self._factors[pair] = factor
+        wealth = self._total.copy()
+        wealth[self._place] = max(wealth[self._place], reached)
+        claim, below = np.log1p(-_OWN) + wealth[self._place], slice(self._place)
+        wealth[below] = np.logaddexp(claim, np.log(_OWN) + wealth[below])
+        self._peak = np.maximum(self._peak, wealth)
+
+    @property
+    def _claim_goal(self) -> float:
+        """The log-wealth to look for in a batch: where the claim alone settles what is open."""
+        waiting = self._peak[self._place] >= self.goal
+        return self.goal - float(np.log1p(-_OWN)) + 1e-9 if waiting else self.goal
+
+    def _factor(self, pair: int) -> Floats:
+        return self._factors.get(pair, np.zeros_like(self._total))

@@ -1,0 +1,20 @@
+"""Exact bounds: numbers in, numbers out."""
+
+from dpaudit.bounds.binomial import (
+    epsilon_from_event,
+    make_ready,
+    proportion_anytime,
+    proportion_lower,
+    proportion_upper,
+)
+from dpaudit.bounds.dispersion import coin_evidence, dispersion_evidence
+from dpaudit.bounds.means import (
+    bernstein_width,
+    chernoff_slack,
+    mean_lower,
+    mean_reach,
+    mean_upper,
+    normal_quantile,
+)
+from dpaudit.bounds.rounding import percent_below, round_down, round_up
+from dpaudit.bounds.weighted_guesses import log_tail, staked_proportion_lower

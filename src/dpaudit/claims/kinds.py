@@ -1,0 +1,391 @@
+"""What a mechanism promises: a privacy profile.
+
+Every claim bounds, for all `epsilon >= 0` and both directions, how far apart the outputs on two
+neighbours may be: `sup_A P(A) - e^epsilon Q(A) <= claim.delta(epsilon)`. An excess over that curve
+refutes the claim.
+
+This file loads neither numpy nor scipy: the command line shows its help without them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar, Protocol, runtime_checkable
+
+from dpaudit.claims import levels, profiles
+from dpaudit.errors import InvalidClaim
+
+SAVED_POINTS = 64  # in the table that a profile is saved as
+
+
+@runtime_checkable
+class Claim(Protocol):
+    """A privacy profile: the most that `sup_A P(A) - e^epsilon Q(A)` may be, at every epsilon.
+
+    >>> isinstance(PureDP(1.0), Claim)
+    True
+    """
+
+    def delta(self, epsilon: float) -> float: ...
+
+    def __str__(self) -> str: ...
+
+
+@runtime_checkable
+class Scalable(Claim, Protocol):
+    """A claim with one dial: a larger `strength` promises less, so the nulls are nested in it.
+
+    >>> claim = ApproxDP(epsilon=1, delta=1e-6)
+    >>> claim.symbol, claim.strength, claim.with_strength(2)
+    ('epsilon', 1.0, ApproxDP(epsilon=2.0, delta=1e-06))
+    """
+
+    @property
+    def symbol(self) -> str: ...
+
+    @property
+    def strength(self) -> float: ...
+
+    def with_strength(self, value: float) -> Scalable: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP:
+    """Pure differential privacy: no event is more than `e^epsilon` times likelier on a neighbour.
+
+    Its profile is that of randomized response, the pair that dominates all others (Kairouz, Oh and
+    Viswanath 2015, "The composition theorem for differential privacy", proof of theorem 3.3).
+
+    >>> round(PureDP(1.0).delta(0.5), 6)
+    0.287649
+    >>> print(PureDP(1.0))
+    1-DP
+    """
+
+    epsilon: float
+    symbol: ClassVar[str] = "epsilon"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
+
+    def delta(self, epsilon: float) -> float:
+        """The profile at `epsilon`."""
+        return profiles.pure_delta(self.epsilon, nonnegative("epsilon", epsilon))
+
+    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
+        """The one level worth betting on, whatever `count`: the claim itself."""
+        levels.check_count(count)
+        return ((self.epsilon, 0.0),)
+
+    @property
+    def strength(self) -> float:
+        return self.epsilon
+
+    def with_strength(self, value: float) -> PureDP:
+        return PureDP(value)
+
+    def to_json(self) -> dict[str, object]:
+        return {"kind": "PureDP", "epsilon": self.epsilon}
+
+    def __str__(self) -> str:
+        return f"{_text(self.epsilon)}-DP"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ApproxDP:
+    """Approximate differential privacy, `(epsilon, delta)`.
+
+    The claim's own delta is kept as `delta_at_epsilon`, because `delta` is the profile. The profile
+    is that of the four-point pair that dominates all others (Kairouz, Oh and Viswanath 2015, proof
+    of theorem 3.3).
+
+    >>> claim = ApproxDP(epsilon=1, delta=1e-6)
+    >>> claim, claim.delta(1.0), claim.delta_at_epsilon
+    (ApproxDP(epsilon=1.0, delta=1e-06), 1e-06, 1e-06)
+    >>> print(claim)
+    (1, 1e-06)-DP
+    """
+
+    epsilon: float
+    delta_at_epsilon: float
+    symbol: ClassVar[str] = "epsilon"
+
+    def __init__(self, epsilon: float, delta: float) -> None:
+        object.__setattr__(self, "epsilon", nonnegative("epsilon", epsilon))
+        object.__setattr__(self, "delta_at_epsilon", _small_delta(delta))
+
+    def __repr__(self) -> str:
+        return f"ApproxDP(epsilon={self.epsilon!r}, delta={self.delta_at_epsilon!r})"
+
+    def delta(self, epsilon: float) -> float:
+        """The profile at `epsilon`."""
+        level = nonnegative("epsilon", epsilon)
+        return profiles.approx_delta(self.epsilon, self.delta_at_epsilon, level)
+
+    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
+        """The one level worth betting on, whatever `count`: the claim itself."""
+        levels.check_count(count)
+        return ((self.epsilon, self.delta_at_epsilon),)
+
+    @property
+    def strength(self) -> float:
+        return self.epsilon
+
+    def with_strength(self, value: float) -> ApproxDP:
+        return ApproxDP(value, self.delta_at_epsilon)
+
+    def to_json(self) -> dict[str, object]:
+        return {"kind": "ApproxDP", "epsilon": self.epsilon, "delta": self.delta_at_epsilon}
+
+    def __str__(self) -> str:
+        return f"({_text(self.epsilon)}, {_text(self.delta_at_epsilon)})-DP"
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiDP:
+    """Rényi differential privacy: the divergence of order `order` is at most `epsilon`.
+
+    The claim (Mironov 2017, "Rényi differential privacy") implies the profile, it is not equal to
+    it; the conversion is Canonne, Kamath and Steinke 2020, "The discrete Gaussian for differential
+    privacy", proposition 12.
+
+    >>> round(RenyiDP(order=2, epsilon=0.5).delta(1.0), 6)
+    0.151633
+    >>> print(RenyiDP(order=2, epsilon=0.5))
+    (order 2, 0.5)-Rényi DP
+    """
+
+    order: float
+    epsilon: float
+    symbol: ClassVar[str] = "epsilon"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", _renyi_order(self.order))
+        object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
+
+    def delta(self, epsilon: float) -> float:
+        """The profile at `epsilon`."""
+        return profiles.renyi_delta(self.order, self.epsilon, nonnegative("epsilon", epsilon))
+
+    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
+        """`count` levels over the span on which the profile falls from 1 to nearly nothing."""
+        return levels.tangent_points(self.delta, levels.falling_span(self.delta), count)
+
+    @property
+    def strength(self) -> float:
+        return self.epsilon
+
+    def with_strength(self, value: float) -> RenyiDP:
+        return RenyiDP(self.order, value)
+
+    def to_json(self) -> dict[str, object]:
+        return {"kind": "RenyiDP", "order": self.order, "epsilon": self.epsilon}
+
+    def __str__(self) -> str:
+        return f"(order {_text(self.order)}, {_text(self.epsilon)})-Rényi DP"
+
+
+@dataclass(frozen=True, slots=True)
+class ZCDP:
+    """Zero-concentrated differential privacy: `order * rho`-Rényi DP at every order.
+
+    `rho = 0` is allowed and promises that the output says nothing at all. The claim is Bun and
+    Steinke 2016, "Concentrated differential privacy"; its profile is the best over all orders of
+    the conversion of Canonne, Kamath and Steinke 2020, corollary 13.
+
+    >>> round(ZCDP(rho=0.1).delta(1.0), 6)
+    0.008933
+    >>> print(ZCDP(rho=0.1))
+    0.1-zCDP
+    """
+
+    rho: float
+    symbol: ClassVar[str] = "rho"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", nonnegative("rho", self.rho))
+
+    def delta(self, epsilon: float) -> float:
+        """The profile at `epsilon`."""
+        return profiles.zcdp_delta(self.rho, nonnegative("epsilon", epsilon))
+
+    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
+        """`count` levels spread over the privacy losses of the Gaussian mechanism with this rho."""
+        span = levels.gaussian_span(math.sqrt(2.0 * self.rho))
+        return levels.tangent_points(self.delta, span, count)
+
+    @property
+    def strength(self) -> float:
+        return self.rho
+
+    def with_strength(self, value: float) -> ZCDP:
+        return ZCDP(value)
+
+    def to_json(self) -> dict[str, object]:
+        return {"kind": "ZCDP", "rho": self.rho}
+
+    def __str__(self) -> str:
+        return f"{_text(self.rho)}-zCDP"
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianDP:
+    """Gaussian differential privacy: neighbours differ no more than `N(0,1)` and `N(mu,1)` do.
+
+    The claim is Dong, Roth and Su 2022, "Gaussian differential privacy"; its profile is corollary
+    2.13 there (arXiv:1905.02383) and theorem 8 of Balle and Wang 2018, "Improving the Gaussian
+    mechanism for differential privacy".
+
+    >>> round(GaussianDP(mu=1.0).delta(1.0), 6)
+    0.126937
+    >>> f"{GaussianDP(mu=0.01).delta(0.1):.10e}"  # the textbook difference has lost every digit
+    '7.8576927710e-27'
+    >>> print(GaussianDP(mu=1.0))
+    1-GDP
+    """
+
+    mu: float
+    symbol: ClassVar[str] = "mu"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu", nonnegative("mu", self.mu))
+
+    def delta(self, epsilon: float) -> float:
+        """The profile at `epsilon`."""
+        return profiles.gaussian_delta(self.mu, nonnegative("epsilon", epsilon))
+
+    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
+        """`count` levels spread over the privacy losses, three standard deviations each way."""
+        return levels.tangent_points(self.delta, levels.gaussian_span(self.mu), count)
+
+    @property
+    def strength(self) -> float:
+        return self.mu
+
+    def with_strength(self, value: float) -> GaussianDP:
+        return GaussianDP(value)
+
+    def to_json(self) -> dict[str, object]:
+        return {"kind": "GaussianDP", "mu": self.mu}
+
+    def __str__(self) -> str:
+        return f"{_text(self.mu)}-GDP"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Any privacy profile: a function from epsilon to delta, such as an accountant gives.
+
+    The function must not increase; values above 1 count as 1. It is asked for levels up to 50.
+    A profile is saved as a table, and loads as its chords (see `claim_text.claim_from_json`).
+
+    >>> claim = Profile(PureDP(1.0).delta, name="randomized response")
+    >>> print(claim)
+    privacy profile 'randomized response'
+    >>> claim.delta(1.0)
+    0.0
+    """
+
+    function: Callable[[float], float]
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidClaim(
+                f"a profile must be a function from epsilon to delta, got {self.function!r}."
+                " For a single (epsilon, delta) use ApproxDP."
+            )
+        if self.name is not None and not isinstance(self.name, str):
+            raise InvalidClaim(f"name must be a string, got {self.name!r}. Or leave it out.")
+
+    def delta(self, epsilon: float) -> float:
+        """What the function says at `epsilon`, at most 1."""
+        level = nonnegative("epsilon", epsilon)
+        try:
+            value: object = self.function(level)
+            item = getattr(value, "item", None)  # numpy, torch and jax scalars
+            value = item() if callable(item) else value
+        except Exception as error:
+            error.add_note(f"while asking {self} for delta at epsilon={level!r}")
+            raise
+        number = float(value) if isinstance(value, Real) else math.nan
+        if isinstance(value, bool) or not number >= 0.0:
+            raise InvalidClaim(
+                f"a profile must give a delta >= 0, got {value!r} from {self} at epsilon={level!r}."
+                " If it is rounding, clip it at the smallest delta that is safe."
+            )
+        return min(1.0, number)
+
+    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
+        """`count` levels over the span on which the profile falls from 1 to its lowest."""
+        levels.check_count(count)
+        span = levels.falling_span(self.delta)
+        table = levels.tangent_points(self.delta, span, SAVED_POINTS)
+        first, last = ((level, self.delta(level)) for level in (0.0, levels.HIGHEST_LEVEL))
+        check_decreasing([first, *table, last])
+        return table if count == SAVED_POINTS else levels.tangent_points(self.delta, span, count)
+
+    def to_json(self) -> dict[str, object]:
+        saved = self.function.points if isinstance(self.function, profiles.Chords) else None
+        points = self.tangents(SAVED_POINTS) if saved is None else saved
+        return {"kind": "Profile", "name": self._name(), "points": [list(each) for each in points]}
+
+    def _name(self) -> str | None:
+        name = getattr(self.function, "__name__", None) if self.name is None else self.name
+        return None if name is None or name == "<lambda>" else str(name)
+
+    def __str__(self) -> str:
+        name = self._name()
+        return "privacy profile" if name is None else f"privacy profile {name!r}"
+
+
+def _finite(name: str, value: object, rule: str) -> float:
+    number = math.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+    if not math.isfinite(number):
+        raise InvalidClaim(f"{name} must be {rule}, got {value!r}. Pass a finite number.")
+    return number
+
+
+def nonnegative(name: str, value: object) -> float:
+    """The number, if it can be a strength of a claim or a level."""
+    number = _finite(name, value, "a number >= 0")
+    if number < 0.0:
+        raise InvalidClaim(f"{name} must be >= 0, got {value!r}. 0 is the strictest claim.")
+    return number + 0.0  # -0.0 becomes 0.0
+
+
+def _small_delta(value: object) -> float:
+    number = _finite("delta", value, "in [0, 1)")
+    if not 0.0 <= number < 1.0:
+        raise InvalidClaim(f"delta must be in [0, 1), got {value!r}. For pure DP use PureDP.")
+    return number + 0.0
+
+
+def _renyi_order(value: object) -> float:
+    number = _finite("order", value, "a number > 1")
+    if not number > 1.0:
+        raise InvalidClaim(f"order must be > 1, got {value!r}. For order infinity use PureDP.")
+    return number
+
+
+def check_decreasing(points: Sequence[tuple[float, float]]) -> None:
+    """Refuse points of a profile that increases."""
+    for (left, high), (right, low) in itertools.pairwise(points):
+        if low > high * (1.0 + 1e-9) + 1e-12:  # an accountant's rounding is forgiven
+            raise InvalidClaim(
+                f"a profile must not increase, got delta({left:g}) = {high:g} and"
+                f" delta({right:g}) = {low:g}. Check the function: more epsilon needs less delta."
+            )
+
+
+def _text(number: float) -> str:
+    return f"{number:.12g}"

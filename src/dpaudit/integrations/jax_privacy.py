@@ -1,0 +1,185 @@
+"""jax-privacy: the steps of an execution plan, with the claim of the plan's own event.
+
+Random numbers come from the audit's `rng`: a seed that the plan was given does not make its noise
+repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.claims import Profile
+from dpaudit.domains import Domain
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations.dp_accounting import from_dp_accounting
+from dpaudit.integrations.needed import needed
+from dpaudit.mechanism import Mechanism, Subject
+from dpaudit.neighbours import add_or_remove_one
+from dpaudit.outputs import short
+
+TOGETHER = 64  # runs that are compiled as one; a call is filled up to a multiple
+
+
+def from_jax_privacy(
+    plan: Any,
+    loss: Callable[..., Any],
+    params: Any,
+    *,
+    records: Domain,
+    num_examples: int = 10,
+    optimizer: Any = None,
+) -> Subject:
+    """Make a subject of a `DPExecutionPlan`: its batches, clipped gradients and noise for a loss.
+
+    `loss(params, batch)` is what the plan's `clipped_grad` takes; a batch is an array of records,
+    or a dict of arrays if `records` are `dpaudit.records(...)`. Each run begins with `params`, and
+    an `optimizer` of optax moves them after every step; without one they stay. The output is every
+    noisy gradient of the run: all else is computed from them.
+
+    The claim is the whole curve of the plan's event. Of `num_examples` places in the dataset, one
+    record more or less is in use; the others are padding, as the library has it (its relation is
+    REPLACE_SPECIAL, and its number of examples is known). Plans that a config makes will do, and
+    so will a `DPExecutionPlan` put together from parts of your own.
+
+    >>> import dpaudit
+    >>> import jax.numpy as jnp
+    >>> from jax_privacy.experimental.execution_plan import BandMFExecutionPlanConfig
+    >>> config = BandMFExecutionPlanConfig(
+    ...     iterations=1, strategy=[1.0], epsilon=None, delta=None, noise_multiplier=1.0
+    ... )
+    >>> def loss(params, batch):
+    ...     return jnp.mean((batch - params) ** 2)
+    >>> subject = dpaudit.integrations.from_jax_privacy(
+    ...     config.plan, loss, jnp.zeros(2), records=dpaudit.vectors(2, -1, 1), num_examples=4
+    ... )
+    >>> print(subject.claim, round(subject.claim.delta(1.0), 3))
+    privacy profile 'SelfComposedDpEvent' 0.127
+    """
+    missing = [name for name in _PARTS if not hasattr(plan, name)]
+    if missing:
+        raise InvalidMechanism(
+            f"from_jax_privacy needs a DPExecutionPlan, got {short(plan)}, which has no "
+            f"{missing[0]}. A config has one: config.plan."
+        )
+    if num_examples < 1:
+        raise InvalidMechanism(f"num_examples must be at least 1, got {num_examples!r}.")
+    run = _Runs(
+        batches=plan.batch_selection_strategy,
+        noisy=_compiled(plan, loss, params, optimizer),
+        example=next(iter(records.dataset([records.edges()[0]]))),
+        places=num_examples,
+    )
+    return Subject(
+        mechanism=Mechanism(name="DPExecutionPlan", function=run),
+        claim=claim_of(plan.dp_event),
+        neighbours=add_or_remove_one(records, max_records=num_examples),
+    )
+
+
+_PARTS = ("clipped_grad", "batch_selection_strategy", "noise_addition_transform", "dp_event")
+
+
+def claim_of(event: Any) -> Profile:
+    """The curve of an event, for datasets of which one place is empty on one side."""
+    accounting = needed("dp_accounting", "jax-privacy")
+    relation = accounting.NeighboringRelation.REPLACE_SPECIAL
+    accountant = needed("dp_accounting.pld", "jax-privacy").PLDAccountant(relation)
+    accountant.compose(event)
+    return from_dp_accounting(accountant, name=type(event).__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Runs:
+    """`size` runs of a plan, many of them at once: the noisy gradients of every step."""
+
+    batches: Any
+    noisy: Callable[..., Any]
+    example: Any
+    places: int
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        rows, absent = self._filled(list(data))
+        chosen = [list(self.batches.batch_iterator(self.places, rng=rng)) for _ in range(size)]
+        indices = _padded(chosen, self.places)
+        seeds = rng.integers(2**32, size=(size, 2), dtype=np.uint32)
+        found = []
+        for start in range(0, size, TOGETHER):  # the last ones are drawn again, to fill up
+            part = np.arange(start, start + TOGETHER) % size
+            found.append(np.asarray(self.noisy(rows, absent, indices[part], seeds[part])))
+        return np.concatenate(found)[:size]
+
+    def _filled(self, rows: list[Any]) -> tuple[Any, NDArray[np.bool_]]:
+        """The records as arrays, and which places have none."""
+        full = [*rows, *[self.example] * (self.places - len(rows))]
+        absent = np.arange(self.places) >= len(rows)
+        if isinstance(self.example, Mapping):
+            return {name: np.array([row[name] for row in full]) for name in self.example}, absent
+        return np.array(full), absent
+
+
+def _padded(chosen: list[list[Any]], places: int) -> NDArray[np.int64]:
+    """The indices of every batch of every run, filled up with -1 to one length.
+
+    >>> _padded([[[1], []]], 2).tolist()
+    [[[1, -1], [-1, -1]]]
+    """
+    width = max(places, *(len(batch) for run in chosen for batch in run))
+    filled = np.full((len(chosen), len(chosen[0]), width), -1, np.int64)
+    for run, batches in enumerate(chosen):
+        for step, batch in enumerate(batches):
+            filled[run, step, : len(batch)] = batch
+    return filled
+
+
+def _compiled(plan: Any, loss: Callable[..., Any], params: Any, optimizer: Any) -> Any:
+    """Many runs as one call: rows and empty places are theirs in common, batches and seeds not."""
+    jax = needed("jax", "jax-privacy")
+    privatizer = plan.noise_addition_transform
+    if not any(_is_key(leaf) for leaf in jax.tree.leaves(privatizer.init(params))):
+        raise InvalidMechanism(
+            "the plan's noise keeps its key to itself (a dense noising matrix does), so it would "
+            "repeat at every run of an audit. Use a StreamingMatrix, whose state holds the key."
+        )
+    one = partial(_gradients, plan.clipped_grad(loss), privatizer, optimizer, params)
+    return jax.jit(jax.vmap(one, in_axes=(None, None, 0, 0)))
+
+
+def _gradients(
+    gradient: Callable[..., Any],
+    privatizer: Any,
+    optimizer: Any,
+    params: Any,
+    rows: Any,
+    absent: Any,
+    indices: Any,
+    seed: Any,
+) -> Any:
+    """One run: the noisy gradient of each step, as one vector each."""
+    jax, optax = needed("jax", "jax-privacy"), needed("optax", "jax-privacy")
+    flat = needed("jax.flatten_util", "jax-privacy").ravel_pytree
+
+    def step(state: Any, batch: Any) -> Any:
+        params, noise, moved = state
+        picked = jax.tree.map(lambda column: column[batch], rows)
+        summed = gradient(params, picked, is_padding_example=(batch < 0) | absent[batch])
+        noisy, noise = privatizer.update(summed, noise)
+        if optimizer is not None:
+            moves, moved = optimizer.update(noisy, moved, params)
+            params = optax.apply_updates(params, moves)
+        return (params, noise, moved), flat(noisy)[0]
+
+    key = jax.random.fold_in(jax.random.key(seed[0]), seed[1])
+    noise = jax.tree.map(lambda leaf: key if _is_key(leaf) else leaf, privatizer.init(params))
+    start = params, noise, None if optimizer is None else optimizer.init(params)
+    return jax.lax.scan(step, start, indices)[1]
+
+
+def _is_key(leaf: Any) -> bool:
+    jax = needed("jax", "jax-privacy")
+    return bool(jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key))

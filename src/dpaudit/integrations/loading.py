@@ -1,0 +1,167 @@
+"""Finding a mechanism by its name: `pkg.module:function` or `path/to/file.py:function`.
+
+Such a text is the mechanism's target, which audits keep. `one_at_a_time(...)` around it is for a
+function that gives one output a call.
+"""
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations.known import brought_by
+from dpaudit.mechanism import (
+    ONE_AT_A_TIME,
+    Mechanism,
+    Subject,
+    as_mechanism,
+    exits_as_errors,
+    one_at_a_time,
+)
+from dpaudit.outputs import short
+
+
+def load_mechanism(text: str) -> Mechanism:
+    """Find the mechanism named `pkg.module:function` or `path/to/file.py:function`.
+
+    >>> load_mechanism("dpaudit.zoo:LaplaceCount").name
+    'LaplaceCount'
+    """
+    found = load_target(text)
+    return as_mechanism(found.mechanism) if isinstance(found, Subject) else found
+
+
+def load_target(text: str) -> Mechanism | Subject:
+    """Find the mechanism of this name, with its claim and neighbours if it brings them.
+
+    >>> print(type(load_target("dpaudit.zoo:LaplaceCount")).__name__)
+    Mechanism
+    """
+    found = load_callable(text)
+    with exits_as_errors(text):
+        brought = brought_by(found)
+    if brought is None:
+        return replace(as_mechanism(found), target=text)
+    return replace(brought, mechanism=replace(as_mechanism(brought.mechanism), target=text))
+
+
+def load_callable(text: str) -> Any:
+    """Find a function or subject by its name; a class is called with no arguments.
+
+    >>> load_callable("math:sqrt")(4.0)
+    2.0
+    """
+    opening, closing = ONE_AT_A_TIME.split("{}")
+    if text.startswith(opening) and text.endswith(closing):
+        inner = text.removeprefix(opening).removesuffix(closing)
+        return one_at_a_time(load_callable(inner))
+    found = load_object(text)
+    with exits_as_errors(text):
+        if inspect.isclass(found):
+            return _instance(found, text)
+        known = callable(found) or isinstance(found, Mechanism) or brought_by(found) is not None
+        if not known:
+            raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
+    return found
+
+
+def _instance(kind: type, text: str) -> Any:
+    """An object of a class, which must need no arguments."""
+    try:
+        return kind()
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise  # of the code inside, not of the call
+        raise InvalidMechanism(
+            f"{text} is a class that cannot be called without arguments ({error}). Make an object "
+            f"of it in its module, such as mechanism = {kind.__name__}(...), and name that."
+        ) from error
+
+
+def load_object(text: str) -> Any:
+    """Find what a module or a file calls by a name, which may be dotted (`module:Class.method`).
+
+    Modules are looked for in the current folder too.
+
+    >>> load_object("math:pi")
+    3.141592653589793
+    """
+    place, _, attribute = text.rpartition(":")
+    if not place or not attribute:
+        raise InvalidMechanism(
+            f"a mechanism is named module:function or file.py:function, got {text!r}."
+        )
+    with exits_as_errors(place):
+        found: Any = _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
+        return _attribute(found, attribute, place)
+
+
+def _attribute(found: Any, attribute: str, place: str) -> Any:
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            owner = getattr(found, "__name__", place)
+            names = [name for name in dir(found) if not name.startswith("_")]
+            close = difflib.get_close_matches(part, names, n=3) or names[:10]
+            hint = f" Did you mean {', '.join(close)}?" if close else ""
+            raise InvalidMechanism(f"{owner} has no attribute {part!r}.{hint}")
+        found = getattr(found, part)
+    return found
+
+
+def _module(name: str) -> ModuleType:
+    if name.startswith(".") or not name.isprintable():
+        raise InvalidMechanism(
+            f"{short(name)} is no name of a module. Write pkg.module:function, or name a file: "
+            "path/to/file.py:function."
+        )
+    _search_in(Path.cwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            error.add_note(f"while importing {name}")
+            raise  # the module is there; something it imports is not
+        raise InvalidMechanism(
+            f"no module {error.name!r} (looked in the current folder {os.getcwd()} and the "
+            f"installed packages). For a file, name it: path/to/file.py:function."
+        ) from error
+
+
+def _module_in_file(path: Path) -> ModuleType:
+    """Run a file as a module, with its own folder first on the search path."""
+    try:
+        found = path.is_file()
+    except (OSError, ValueError) as error:  # too long, or with letters that no name has
+        raise InvalidMechanism(f"{short(str(path))} is no name of a file.") from error
+    if not found:
+        raise InvalidMechanism(f"no file {str(path)!r} (the current folder is {os.getcwd()}).")
+    path = path.resolve()
+    _search_in(path.parent)
+    taken = getattr(sys.modules.get(path.stem), "__file__", None)
+    if taken is not None and Path(taken).resolve() == path:
+        return sys.modules[path.stem]
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_in_{path.parent.name}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None  # it ends in .py
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickle look it up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        error.add_note(f"while importing {path}")
+        raise
+    return module
+
+
+def _search_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))

@@ -1,0 +1,272 @@
+"""Opacus: a private training, with the claim of the engine's own accountant.
+
+The training runs on the user's own objects, which are left as they were; the engine's budget is not
+spent. Random numbers come from the audit's `rng`, unless the engine is in secure mode.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpaudit.claims import Profile, profiles
+from dpaudit.domains import Domain
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations.needed import needed
+from dpaudit.mechanism import Mechanism, Subject, name_of
+from dpaudit.neighbours import add_or_remove_one
+from dpaudit.outputs import short
+
+# Where the accountant is asked for its epsilon, until it says 0: chords join what it says.
+SMALL = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05)
+LARGE = (0.1, 0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+def from_opacus(
+    train: Callable[[Any, Any, Any], object],
+    *,
+    engine: Any,
+    module: Any,
+    optimizer: Any,
+    data_loader: Any,
+    records: Domain,
+    max_records: int = 10,
+    steps: int | None = None,
+) -> Subject:
+    """Make a subject of a training: what `engine.make_private` returned, and a loop over it.
+
+    `train(module, optimizer, batches)` is the loop that you have, over a loader in place of yours:
+    same sampling rate, same collation, `steps` batches (as many as yours if not given), but of the
+    records of an audit. Every run begins with the weights that `module` has now. The output is what
+    `train` returns; if that is None, what the module has learned: its trainable parameters and its
+    buffers. `records` says what a record may be: the parts of an item of your dataset, in its
+    order, as `dpaudit.records(x=dpaudit.vectors(2, -1, 1), y=dpaudit.categories(0, 1))`.
+
+    The claim is the curve of delta over epsilon of the engine's accountant after such a run, when a
+    record is added or removed. Sampling rate and expected batch size stay those of your objects:
+    the size of the dataset counts as known, for Opacus derives both from it.
+
+    >>> import warnings, torch, dpaudit
+    >>> from opacus import PrivacyEngine
+    >>> from torch.utils.data import DataLoader, TensorDataset
+    >>> warnings.simplefilter("ignore")  # of Opacus: its generator is not a secure one
+    >>> line, data = torch.nn.Linear(1, 1), TensorDataset(torch.zeros(4, 1), torch.zeros(4, 1))
+    >>> engine = PrivacyEngine()
+    >>> module, optimizer, loader = engine.make_private(
+    ...     module=line,
+    ...     optimizer=torch.optim.SGD(line.parameters(), lr=0.1),
+    ...     data_loader=DataLoader(data, batch_size=4),
+    ...     noise_multiplier=1.0,
+    ...     max_grad_norm=1.0,
+    ... )
+    >>> def train(module, optimizer, batches):
+    ...     for x, y in batches:
+    ...         optimizer.zero_grad()
+    ...         torch.nn.functional.mse_loss(module(x), y).backward()
+    ...         optimizer.step()
+    >>> subject = dpaudit.integrations.from_opacus(
+    ...     train,
+    ...     engine=engine,
+    ...     module=module,
+    ...     optimizer=optimizer,
+    ...     data_loader=loader,
+    ...     records=dpaudit.records(x=dpaudit.floats(-1, 1), y=dpaudit.floats(-1, 1)),
+    ... )
+    >>> print(subject.claim, round(subject.claim.delta(1.0), 2))
+    privacy profile 'PRVAccountant, 1 step' 0.14
+    """
+    _check(optimizer, data_loader, max_records, steps)
+    run = _Training(
+        train=train, module=module, optimizer=optimizer, data_loader=data_loader, steps=steps
+    )
+    return Subject(
+        mechanism=Mechanism(name=name_of(train), function=run),
+        claim=claim_of(run.accounted(engine.accountant)),
+        neighbours=add_or_remove_one(records, min_records=1, max_records=max_records),
+    )
+
+
+def claim_of(accountant: Any) -> Profile:
+    """The curve of an accountant: what it says at some deltas, and the chords between."""
+    asked: list[tuple[float, float]] = []
+    for delta in (*SMALL, *LARGE):
+        epsilon = _epsilon(accountant, delta)
+        if epsilon is not None and np.isfinite(epsilon):
+            asked.append((epsilon, delta))
+        if epsilon == 0.0:
+            break
+    if not asked:
+        raise InvalidMechanism(
+            f"{type(accountant).__name__} gives no finite epsilon for {accountant.history}, so "
+            "there is no claim to audit. Raise the noise_multiplier."
+        )
+    least = min(profiles.approx_delta(*point, 0.0) for point in asked)
+    points = ((0.0, least), *((level, delta) for level, delta in reversed(asked) if level > 0.0))
+    taken = sum(steps for _, _, steps in accountant.history)
+    name = f"{type(accountant).__name__}, {taken} step{'s' if taken != 1 else ''}"
+    return Profile(profiles.Chords(points), name)
+
+
+def _epsilon(accountant: Any, delta: float) -> float | None:
+    """What the accountant says; None where it cannot, as for a delta beyond its own at 0."""
+    try:
+        with warnings.catch_warnings():  # of log(0) at a rate of 1, of orders at their range's end
+            warnings.simplefilter("ignore")
+            return max(0.0, float(accountant.get_epsilon(delta)))
+    except (ValueError, RuntimeError):
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Training:
+    """`size` runs of the loop from the same weights; the objects are left as they were."""
+
+    train: Callable[[Any, Any, Any], object]
+    module: Any
+    optimizer: Any
+    data_loader: Any
+    steps: int | None
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[Any]:
+        example = self.data_loader.dataset[0]
+        batches = self._batches([_item(record, example) for record in data])
+        with self._seeded(int(rng.integers(2**63))):
+            return [self._once(batches) for _ in range(size)]
+
+    def accounted(self, accountant: Any) -> Any:
+        """A fresh accountant of the same kind, after one run on a record of the user's own."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what it warns of, it has said to the engine
+            fresh = type(accountant)()
+        hook = fresh.get_optimizer_hook_fn(sample_rate=1 / len(self.data_loader))
+        with self._seeded(0):
+            self._once(self._batches([self.data_loader.dataset[0]]), hook)
+        if not fresh.history:
+            raise InvalidMechanism(
+                f"{name_of(self.train)} took no step of the optimizer it was given, so there is "
+                "nothing to account for. It must call optimizer.step() for each of its batches."
+            )
+        return fresh
+
+    def _once(self, batches: Any, hook: Callable[[Any], None] | None = None) -> Any:
+        with _undone(self.module, self.optimizer):
+            self.optimizer.step_hook = hook
+            released = self.train(self.module, self.optimizer, batches)
+            return _plain(_learned(self.module) if released is None else released)
+
+    @contextmanager
+    def _seeded(self, seed: int) -> Iterator[None]:
+        """Let all that is drawn come from this seed; the user's own generators stay as they are."""
+        torch, theirs = needed("torch", "opacus"), self.optimizer.generator
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            if theirs is not None and not self.optimizer.secure_mode:
+                self.optimizer.generator = torch.Generator(theirs.device).manual_seed(seed)
+            try:
+                yield
+            finally:
+                self.optimizer.generator = theirs
+
+    def _batches(self, items: list[Any]) -> Any:
+        """A loader as the user's, over other items; an empty batch has the form of theirs."""
+        loaders, theirs = needed("opacus.data_loader", "opacus"), self.data_loader
+        collate = getattr(theirs.collate_fn, "wrapped_collator_fn", theirs.collate_fn)
+        if _is_poisson(theirs):
+            loader = loaders.DPDataLoader(items, sample_rate=theirs.sample_rate, collate_fn=collate)
+            loader.batch_sampler.steps = len(theirs) if self.steps is None else self.steps
+            loader.collate_fn.first_batch = collate([theirs.dataset[0]])
+            return loader
+        filled = loaders.wrap_collate_with_empty(collate_fn=collate)
+        filled.first_batch = collate([theirs.dataset[0]])
+        return needed("torch.utils.data", "opacus").DataLoader(
+            [*items, *[None] * (len(theirs.dataset) - len(items))],  # as many as theirs: n is known
+            batch_size=theirs.batch_size,
+            shuffle=type(theirs.sampler).__name__ == "RandomSampler",
+            drop_last=theirs.drop_last,
+            collate_fn=lambda batch: filled([item for item in batch if item is not None]),
+        )
+
+
+@contextmanager
+def _undone(module: Any, optimizer: Any) -> Iterator[None]:
+    """Let weights, states and settings change, and put them back."""
+    weights = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    states = copy.deepcopy(optimizer.original_optimizer.state_dict())
+    settings = dict(vars(optimizer))
+    optimizer.zero_grad(set_to_none=True)
+    try:
+        yield
+    finally:
+        optimizer.zero_grad(set_to_none=True)
+        vars(optimizer).update(settings)
+        module.load_state_dict(weights)
+        optimizer.original_optimizer.load_state_dict(states)
+
+
+def _learned(module: Any) -> Any:
+    """What can change in a training: trainable parameters and buffers, as one vector."""
+    torch = needed("torch", "opacus")
+    kept = [each for each in module.parameters() if each.requires_grad]
+    kept += [each for each in module.buffers() if each.is_floating_point()]
+    return torch.cat([each.detach().double().flatten() for each in kept])
+
+
+def _plain(released: Any) -> Any:
+    """Tensors as arrays of their own: parameters are put back after the run."""
+    if isinstance(released, (list, tuple)):
+        return [_plain(part) for part in released]
+    if isinstance(released, Mapping):
+        return {name: _plain(part) for name, part in released.items()}
+    return released.detach().cpu().numpy().copy() if hasattr(released, "detach") else released
+
+
+def _item(record: Any, example: Any) -> Any:
+    """A record of an audit in the form of an item of the user's dataset."""
+    if isinstance(example, Mapping):
+        return {name: _like(record[name], part) for name, part in example.items()}
+    if not isinstance(example, (tuple, list)):
+        return _like(record, example)
+    values = list(record.values()) if isinstance(record, Mapping) else [record]
+    if len(values) != len(example):
+        raise InvalidMechanism(
+            f"an item of the loader's dataset has {len(example)} parts, but a record has "
+            f"{len(values)}: {short(record)}. Name them in their order, such as "
+            "records=dpaudit.records(x=dpaudit.vectors(2, -1, 1), y=dpaudit.categories(0, 1))."
+        )
+    return tuple(_like(value, part) for value, part in zip(values, example, strict=True))
+
+
+def _like(value: Any, part: Any) -> Any:
+    """A value in the type and the shape of the user's own."""
+    if hasattr(part, "detach"):
+        torch = needed("torch", "opacus")
+        return torch.as_tensor(np.asarray(value), dtype=part.dtype).reshape(part.shape)
+    return type(part)(value)
+
+
+def _is_poisson(data_loader: Any) -> bool:
+    return hasattr(data_loader, "sample_rate")
+
+
+def _check(optimizer: Any, data_loader: Any, max_records: int, steps: int | None) -> None:
+    if not hasattr(optimizer, "attach_step_hook"):
+        raise InvalidMechanism(
+            f"from_opacus needs the optimizer that engine.make_private returned, got "
+            f"{short(optimizer)}."
+        )
+    if steps is not None and steps < 1:
+        raise InvalidMechanism(f"steps must be at least 1, got {steps!r}.")
+    if _is_poisson(data_loader):
+        return
+    size = len(data_loader.dataset)
+    if steps is not None or max_records > size:
+        raise InvalidMechanism(
+            "a loader without Poisson sampling goes through its dataset once, and is accounted for "
+            f"by its size: leave out steps, and pass a max_records of at most {size}."
+        )

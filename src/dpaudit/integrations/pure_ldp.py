@@ -1,0 +1,39 @@
+"""pure-ldp: clients that report one item of a user.
+
+They draw from Python's global generators: an audit's `rng` does not reach them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpaudit.domains import Domain, integers
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations.local import local_protocol
+from dpaudit.mechanism import Subject
+from dpaudit.outputs import short
+
+
+def from_pure_ldp(client: Any, *, records: Domain | None = None) -> Subject:
+    """Make a subject of a client of pure-ldp: its epsilon, for any two of its `d` items.
+
+    Items are the whole numbers from 1 to `d`, as the clients number them; `records` says what they
+    are where the client has an index mapper of its own, or no `d`.
+
+    >>> import dpaudit
+    >>> from pure_ldp.frequency_oracles.direct_encoding import DEClient
+    >>> print(dpaudit.integrations.from_pure_ldp(DEClient(epsilon=1.0, d=4)))
+    DEClient: 1-DP; replace one of 1 record of integers(1, 4)
+    """
+    if not callable(getattr(client, "privatise", None)) or not hasattr(client, "epsilon"):
+        raise InvalidMechanism(
+            f"from_pure_ldp needs a client with privatise and epsilon, got {short(client)}."
+        )
+    size: Any = getattr(client, "d", None)
+    if records is None and size is None:
+        raise InvalidMechanism(
+            f"{type(client).__name__} does not say how many items there are. Say what they are: "
+            "from_pure_ldp(client, records=dpaudit.integers(1, 10))."
+        )
+    items = integers(1, int(size)) if records is None else records
+    return local_protocol(type(client).__name__, client.privatise, items, client.epsilon)

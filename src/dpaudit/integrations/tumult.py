@@ -1,0 +1,184 @@
+"""Tumult Core: the claim of a measurement from its privacy function, neighbours from its metric.
+
+Tumult Core draws from the processor or the operating system: an audit's `rng` does not reach it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpaudit.claims import ZCDP, ApproxDP, Claim, PureDP
+from dpaudit.domains import Domain, tables
+from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations.answers import whole_answers
+from dpaudit.integrations.needed import needed
+from dpaudit.integrations.unbounded import any_float, any_integer
+from dpaudit.mechanism import Mechanism, Subject, one_at_a_time
+from dpaudit.neighbours import Relation, add_or_remove_one, group, query_answers, replace_one
+from dpaudit.outputs import short
+
+ANSWERS = 3  # numbers in a series whose length the domain leaves open
+
+_NORMS = {"AbsoluteDifference": np.inf, "SumOf": 1, "RootSumOfSquared": 2}
+_DOMAINS = (
+    "NumpyFloatDomain",
+    "NumpyIntegerDomain",
+    "ListDomain",
+    "PandasSeriesDomain",
+    "PandasDataFrameDomain",
+)
+_PARTS = ("input_domain", "input_metric", "output_measure", "privacy_function")
+
+
+def from_tumult(
+    measurement: Any, d_in: Any = 1, *, records: Domain | None = None, max_records: int = 10
+) -> Subject:
+    """Make a subject of a measurement of Tumult Core, on numbers, lists or pandas.
+
+    The claim is what its privacy function says at the distance `d_in`, an exact number such as 1 or
+    "1/2": pure or approximate DP, or zCDP. The neighbours are what its input metric and domain say.
+    `records` says what a record may be where the domain does not (strings), or where narrower ones
+    are wanted: of a frame, `dpaudit.tables(..., form="pandas")`.
+
+    >>> import dpaudit
+    >>> from tmlt.core.domains.numpy_domains import NumpyFloatDomain
+    >>> from tmlt.core.measurements.noise_mechanisms import AddLaplaceNoise
+    >>> print(dpaudit.integrations.from_tumult(AddLaplaceNoise(NumpyFloatDomain(), 2)))
+    AddLaplaceNoise: 0.5-DP; 1 query answer in [-1, 2], each moving by at most 1
+    """
+    _check(measurement)
+    claim = claim_of(_kind(measurement.output_measure), measurement.privacy_function(d_in))
+    neighbours = neighbours_of(
+        measurement.input_metric,
+        measurement.input_domain,
+        d_in,
+        records=records,
+        max_records=max_records,
+    )
+    release = one_at_a_time(partial(_released, measurement))
+    return Subject(
+        mechanism=Mechanism(name=_kind(measurement), function=release),
+        claim=claim,
+        neighbours=neighbours,
+    )
+
+
+def _check(measurement: Any) -> None:
+    missing = [name for name in _PARTS if not hasattr(measurement, name)]
+    if missing:
+        raise InvalidMechanism(
+            f"from_tumult needs a measurement of Tumult Core, got {short(measurement)}, which has "
+            f"no {missing[0]}."
+        )
+    name, domain = _kind(measurement), _kind(measurement.input_domain)
+    if domain not in _DOMAINS:
+        raise InvalidMechanism(
+            f"from_tumult has numbers, lists and pandas to give, but {name} takes {domain}. "
+            "Write it as a function of rows: dpaudit.one_at_a_time(lambda rows: "
+            "measurement(spark.createDataFrame(rows, schema)))."
+        )
+    if measurement.is_interactive:
+        raise InvalidMechanism(
+            f"{name} is interactive: it answers with an object to ask. Audit the measurements that "
+            "are asked of it."
+        )
+
+
+def claim_of(measure: str, bound: Any) -> Claim:
+    """The claim that a bound of this measure makes; exact numbers are rounded up."""
+    match measure:
+        case "PureDP":
+            return PureDP(_number(bound, round_up=True))
+        case "RhoZCDP":
+            return ZCDP(_number(bound, round_up=True))
+        case "ApproxDP":
+            epsilon, delta = bound
+            return ApproxDP(_number(epsilon, round_up=True), _number(delta, round_up=True))
+    raise InvalidMechanism(f"from_tumult knows no claim for the measure {measure}.")
+
+
+def neighbours_of(
+    metric: Any, domain: Any, d_in: Any, *, records: Domain | None, max_records: int
+) -> Relation:
+    """The pairs of inputs that are at most this distance apart."""
+    name, each = _kind(metric), _kind(getattr(metric, "inner_metric", metric))
+    if name in _NORMS and each == "AbsoluteDifference":
+        return _answers(domain, _number(d_in, round_up=False), _NORMS[name])
+    kind = _records(domain) if records is None else records
+    if kind is None:
+        raise InvalidMechanism(
+            f"what a record of {domain!r} may be is not known. Say so: from_tumult(measurement, "
+            "records=dpaudit.tables(city=dpaudit.categories('a', 'b'), form='pandas'))."
+        )
+    distance = int(_number(d_in, round_up=False))
+    most = max(max_records, distance)
+    if name == "SymmetricDifference":
+        return _several(add_or_remove_one(kind, max_records=most), distance)
+    if name == "HammingDistance":
+        return _several(replace_one(kind, max_records=most), distance)
+    raise InvalidMechanism(
+        f"from_tumult knows no neighbours for the metric {metric!r}. Write the measurement as a "
+        "function, and say which data are neighbours: dpaudit.audit(dpaudit.one_at_a_time("
+        "lambda data: measurement(data)), claim, neighbours)."
+    )
+
+
+def _several(one: Any, distance: int) -> Relation:
+    found: Relation = one if distance == 1 else group(one, distance)
+    return found
+
+
+def _answers(domain: Any, distance: float, norm: float) -> Relation:
+    element = getattr(domain, "element_domain", domain)
+    length = 1 if element is domain else getattr(domain, "length", None) or ANSWERS
+    if _kind(element) == "NumpyIntegerDomain":
+        return whole_answers(length, int(distance), norm=norm)
+    return query_answers(length, distance, norm=norm)
+
+
+def _records(domain: Any) -> Domain | None:
+    """What a record may be; None where the domain does not say."""
+    match _kind(domain):
+        case "PandasSeriesDomain":
+            return _records(domain.element_domain)
+        case "PandasDataFrameDomain":
+            columns = {name: _records(column) for name, column in domain.schema.items()}
+            known = {name: column for name, column in columns.items() if column is not None}
+            return tables(known, form="pandas") if len(known) == len(columns) else None
+        case "NumpyFloatDomain":
+            return any_float(nan=domain.allow_nan, infinite=domain.allow_inf)
+        case "NumpyIntegerDomain":
+            return any_integer()
+    return None
+
+
+def _released(measurement: Any, data: Any) -> Any:
+    """One output, on data in the form that the domain asks for."""
+    return measurement(_packed(measurement.input_domain, data))
+
+
+def _packed(domain: Any, data: Any) -> Any:
+    match _kind(domain):
+        case "PandasSeriesDomain":
+            kind = domain.element_domain.carrier_type
+            return needed("pandas", "tumult").Series(data, dtype=kind)
+        case "ListDomain":
+            return [_packed(domain.element_domain, [value]) for value in data]
+        case "PandasDataFrameDomain":
+            return data
+    return domain.carrier_type(data[0])
+
+
+def _kind(part: Any) -> str:
+    return type(part).__name__
+
+
+def _number(exact: Any, *, round_up: bool) -> float:
+    """An exact number of Tumult Core, or what makes one, as a float."""
+    if hasattr(exact, "to_float"):
+        return float(exact.to_float(round_up=round_up))
+    return float(Fraction(exact))

@@ -1,0 +1,316 @@
+"""A saved audit against itself: every number that follows from others is derived from them again.
+
+Bounds follow from counts, what an event shows from its bounds, the verdict from the wealth, alpha
+and the draws. A file in which they differ was not written by an audit, or was changed since.
+
+Files of older schemas are checked as far as their numbers were ever the same: bounds may be more
+cautious than their counts (draws that did not come were counted against the event), and the peak
+was that of the claim alone. What is read from them is brought up to today's rules.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from dpaudit.betting import book_for
+from dpaudit.bounds import epsilon_from_event
+from dpaudit.claims import ApproxDP, Profile, PureDP, Scalable
+from dpaudit.errors import InvalidAuditFile
+from dpaudit.events import could_read
+from dpaudit.results.output_histogram import OutputHistogram
+from dpaudit.results.values import (
+    LEANING,
+    REPLAY,
+    Audit,
+    Counterexample,
+    PairRecord,
+    Tally,
+    Verdict,
+)
+from dpaudit.results.verdicts import (
+    bound_of_event,
+    forecast_of,
+    goal_of,
+    verdict_of,
+)
+
+BETS = "BettingTester"
+_ROUNDING = 1e-9  # of sums of logarithms
+_BOUND_ROUNDING = 1e-6  # of exact bounds, which other versions of scipy find otherwise
+_THINNED = 500  # points of a trace of which none was left out
+_OF_CLAIM = math.log(1.0 / 0.6)  # by how much the claim's wealth can exceed that of a level below
+
+
+def checked(audit: Audit, *, older: bool) -> Audit:
+    """The audit, if its numbers agree with each other; `InvalidAuditFile` if not.
+
+    `older` says that it was saved by a schema before this one.
+    """
+    for problem in _problems(audit, older=older):
+        raise InvalidAuditFile(f"the audit contradicts itself: {problem}. Was the file edited?")
+    return _brought_up(audit) if older else audit
+
+
+def _problems(audit: Audit, *, older: bool) -> Iterator[str]:
+    yield from _plain_numbers(audit)
+    yield from _trace(audit)
+    for name, record in _records(audit):
+        yield from _record(name, record, audit.samples)
+    yield from _verdict(audit, older=older)
+    for name, found in (("counterexample", audit.counterexample), ("simplest", audit.simplest)):
+        if found is not None:
+            yield from _counterexample(name, found, audit, older=older)
+    yield from _events(audit)
+    yield from _lower_bound(audit, older=older)
+    yield from _outlook(audit, older=older)
+    yield from itertools.chain.from_iterable(map(_outline, audit.outputs))
+
+
+def _records(audit: Audit) -> Iterator[tuple[str, PairRecord]]:
+    for place, record in enumerate(audit.history):
+        yield f"history[{place}]", record
+    if audit.strongest is not None:
+        yield "strongest", audit.strongest
+
+
+# --- numbers by themselves ------------------------------------------------------------------------
+
+
+def _plain_numbers(audit: Audit) -> Iterator[str]:
+    if not 0.0 < audit.alpha < 1.0:
+        yield f"alpha must be in (0, 1), got {audit.alpha!r}"
+    if not 0.0 <= audit.seconds < math.inf:
+        yield f"seconds must be finite and at least 0, got {audit.seconds!r}"
+    if audit.samples < 0:
+        yield f"samples must be at least 0, got {audit.samples}"
+    if audit.pairs_tried < len(audit.history):
+        yield f"{audit.pairs_tried} pairs were tried, and {len(audit.history)} are listed"
+    drawn = sum(record.samples for record in audit.history)
+    if drawn > audit.samples:
+        yield f"{drawn} draws of pairs are more than the {audit.samples} of the audit"
+
+
+def _record(name: str, record: PairRecord, samples: int) -> Iterator[str]:
+    if not 0 <= record.samples <= samples:
+        yield f"{name} has {record.samples} draws of {samples}"
+    expected = record.log_wealth / max(record.samples, 1)
+    if not _equal(record.growth, expected):
+        yield f"the growth of {name} is {record.growth!r}, and not {expected!r}"
+
+
+def _trace(audit: Audit) -> Iterator[str]:
+    evidence, trace = audit.evidence, audit.evidence.trace
+    draws = [0, *(at for at, _ in trace), audit.samples]
+    if any(before > after for before, after in itertools.pairwise(draws)):
+        yield "the draws of the trace do not rise to those of the audit"
+    last = trace[-1][1] if trace else 0.0
+    if not audit.interrupted and not _equal(evidence.log_wealth, last):
+        yield f"the log-wealth is {evidence.log_wealth!r}, and {last!r} at the end of the trace"
+    allowed = _ROUNDING + (0.0 if audit.tester == REPLAY else _OF_CLAIM)
+    for wealth in (0.0, evidence.log_wealth, *(wealth for _, wealth in trace)):
+        if math.isnan(wealth) or not evidence.peak >= wealth - allowed:
+            yield f"the peak is {evidence.peak!r}, below a log-wealth of {wealth!r}"
+    if not audit.interrupted and len(trace) < _THINNED:
+        most = max((0.0, goal_of(audit.alpha) + _OF_CLAIM, *(wealth for _, wealth in trace)))
+        if evidence.peak > most + _ROUNDING:
+            yield f"the peak is {evidence.peak!r}, and no log-wealth was above {most!r}"
+
+
+# --- the verdict ----------------------------------------------------------------------------------
+
+
+def _verdict(audit: Audit, *, older: bool) -> Iterator[str]:
+    goal, peak, wealth = goal_of(audit.alpha), audit.evidence.peak, audit.evidence.log_wealth
+    said = f"the verdict is {audit.verdict.value!r}"
+    if audit.refuted:
+        if peak < goal - _ROUNDING:
+            yield f"{said}, with a peak of {peak!r} where {goal!r} refutes"
+        return
+    if peak >= goal + _ROUNDING + (_OF_CLAIM if older else 0.0):
+        yield f"{said}, with a peak of {peak!r} where {goal!r} refutes"
+    if abs(wealth - LEANING) <= _ROUNDING:
+        return  # it leans or not, as rounding has it
+    if older:
+        leaning = Verdict.UNDECIDED if audit.evidence.is_leaning else Verdict.NOT_REFUTED
+        if audit.verdict is not leaning:
+            yield f"{said}, with a log-wealth of {wealth!r}"
+        return
+    quiet = replace(audit.evidence, peak=min(peak, math.nextafter(goal, 0.0)))
+    derived = verdict_of(audit.claim, audit.alpha, quiet, (*audit.history, audit.strongest))
+    if audit.verdict is not derived:
+        yield f"{said}, and its evidence says {derived.value!r}"
+
+
+def _outlook(audit: Audit, *, older: bool) -> Iterator[str]:
+    """What would have been detected, and what would decide it."""
+    claim, detectable, forecast = audit.claim, audit.detectable, audit.forecast
+    if detectable is not None:
+        known = isinstance(claim, PureDP | ApproxDP) and not audit.refuted
+        if isinstance(claim, ApproxDP) and claim.delta_at_epsilon > 0.0 and not older:
+            known = False
+        if not known or not isinstance(claim, Scalable):
+            yield f"nothing is detectable, and {detectable!r} is given"
+        elif not claim.strength <= detectable < math.inf:
+            yield f"the claim is {claim}, and {detectable!r} would have been refuted"
+    if forecast is not None and (audit.verdict is not Verdict.UNDECIDED or forecast < 1):
+        yield f"{forecast} more draws are forecast, and the verdict is {audit.verdict.value!r}"
+    if not older:
+        expected = forecast_of(audit)
+        if (forecast is None) != (expected is None) or not _equal(forecast or 0, expected or 0):
+            yield f"{forecast} more draws are forecast, and not {expected}"
+
+
+def _brought_up(audit: Audit) -> Audit:
+    """An audit of an older schema, by the rules of this one.
+
+    A verdict that rests on no evidence becomes undecided; nothing is detectable under a delta; and
+    the peak of an audit that refuted nothing stays below what refutes.
+    """
+    if audit.refuted:
+        return audit
+    below = math.nextafter(goal_of(audit.alpha), 0.0)
+    evidence = replace(audit.evidence, peak=min(audit.evidence.peak, below))
+    records = (*audit.history, audit.strongest)
+    claim = audit.claim
+    blind = isinstance(claim, ApproxDP) and claim.delta_at_epsilon > 0.0
+    found = replace(
+        audit,
+        evidence=evidence,
+        verdict=verdict_of(claim, audit.alpha, evidence, records),
+        detectable=None if blind else audit.detectable,
+    )
+    return replace(found, forecast=forecast_of(found))
+
+
+# --- counterexamples ------------------------------------------------------------------------------
+
+
+def _events(audit: Audit) -> Iterator[str]:
+    """Which counterexamples there may be, and what they break."""
+    found, plain = audit.counterexample, audit.simplest
+    if not audit.refuted and (found is not None or plain is not None):
+        yield f"the verdict is {audit.verdict.value!r}, and there is a counterexample"
+    if plain is not None and found is None:
+        yield "there is a simplest counterexample without another"
+    replayed = audit.refuted and audit.tester == REPLAY
+    if replayed and found is None:
+        yield "a replay refuted the claim without a counterexample"
+    must_break = [plain, found if replayed else None]
+    if not isinstance(audit.claim, Profile):  # which is saved as chords that allow a little more
+        for one in must_break:
+            if one is not None and not one.breaks(audit.claim):
+                yield f"the event {one.event!r} is said to break the claim, and does not"
+    counted = [tally.draws for one in (found, plain) if one for tally in (one.data, one.neighbour)]
+    if sum(counted) > audit.samples:
+        yield f"events were counted on {sum(counted)} draws of the {audit.samples} of the audit"
+
+
+def _counterexample(
+    name: str, found: Counterexample, audit: Audit, *, older: bool
+) -> Iterator[str]:
+    if not 0.0 < found.alpha <= audit.alpha * (1.0 + _ROUNDING):
+        yield f"the alpha of {name} is {found.alpha!r}, and that of the audit {audit.alpha!r}"
+        return
+    if not 0.0 <= found.delta <= 1.0:
+        yield f"the delta of {name} must be in [0, 1], got {found.delta!r}"
+        return
+    claim = audit.claim
+    if isinstance(claim, PureDP | ApproxDP) and found.delta != claim.delta(claim.epsilon):
+        yield f"the delta of {name} is {found.delta!r}, and the claim is {claim}"
+    for side, tally in (("data", found.data), ("neighbour", found.neighbour)):
+        wrong = list(_tally(f"{name}.{side}", tally, found.alpha, older=older))
+        yield from wrong
+        if wrong:
+            return
+    shown = epsilon_from_event(found.likely.lower, found.unlikely.upper, found.delta)
+    if not _equal(found.epsilon_lower, shown):
+        yield f"{name} shows an epsilon of {shown!r}, and not {found.epsilon_lower!r}"
+    if found.rule is not None and not could_read(found.rule, found.event):
+        yield f"the event of {name} is {found.event!r}, which is not what its rule says"
+    for outline in found.outputs:
+        yield from _outline(outline)
+        for tally, counts, hits in (
+            (found.data, outline.data, outline.data_hits),
+            (found.neighbour, outline.neighbour, outline.neighbour_hits),
+        ):
+            if (sum(counts), sum(hits)) != (tally.draws, tally.hits):
+                yield f"the outputs of {name} at {outline.place} are not those that were counted"
+
+
+def _tally(name: str, tally: Tally, alpha: float, *, older: bool) -> Iterator[str]:
+    if not 0 <= tally.hits <= tally.draws or tally.draws < 1:
+        yield f"{name} has {tally.hits} hits of {tally.draws} draws"
+        return
+    derived = Tally.of(tally.hits, tally.draws, alpha=alpha, anytime=tally.anytime)
+    said = f"{tally.hits} hits of {tally.draws} draws give"
+    if not (_near(tally.lower, derived.lower) or (older and 0.0 <= tally.lower < derived.lower)):
+        yield f"{said} at least {derived.lower!r}, and {name} says {tally.lower!r}"
+    if not (_near(tally.upper, derived.upper) or (older and derived.upper < tally.upper <= 1.0)):
+        yield f"{said} at most {derived.upper!r}, and {name} says {tally.upper!r}"
+
+
+def _outline(outline: OutputHistogram) -> Iterator[str]:
+    where = f"the outputs at {outline.place!r}"
+    if any(not left < right for left, right in itertools.pairwise(outline.edges)):
+        yield f"the edges of {where} do not rise"
+    if len(outline.edges) == 1 or any(map(math.isinf, outline.edges[1:-1])):
+        yield f"the edges of {where} make no bins"
+    bars = outline.bins + len(outline.values)
+    for counts, hits in (
+        (outline.data, outline.data_hits),
+        (outline.neighbour, outline.neighbour_hits),
+    ):
+        if not len(counts) == len(hits) == bars:
+            yield f"{where} have {bars} bars, and {len(counts)} counts"
+        elif any(not 0 <= hit <= count for count, hit in zip(counts, hits, strict=True)):
+            yield f"{where} have more hits than outputs"
+
+
+# --- the certified bound --------------------------------------------------------------------------
+
+
+def _lower_bound(audit: Audit, *, older: bool) -> Iterator[str]:
+    claim, bound = audit.claim, audit.lower_bound
+    if not isinstance(claim, Scalable):
+        if bound is not None:
+            yield f"the bound is {bound!r}, and the claim has no parameter to bound"
+        return
+    if bound is None or not 0.0 <= bound < math.inf:
+        yield f"the bound must be finite and at least 0, got {bound!r}"
+        return
+    if audit.tester == BETS and older:  # its ladder had other levels
+        possible = bound >= claim.strength if audit.refuted else bound <= claim.strength
+    elif audit.tester == BETS:
+        possible = any(_equal(bound, each) for each in _levels(audit, claim))
+    elif audit.tester == REPLAY:
+        found = audit.counterexample if isinstance(claim, PureDP | ApproxDP) else None
+        possible = _equal(bound, 0.0 if found is None else found.epsilon_lower)
+    else:
+        possible = True  # a batch tester has bounds of its own
+    if not possible:
+        yield f"the bound is {bound!r}, which neither its bets nor its event can show"
+
+
+def _levels(audit: Audit, claim: Scalable) -> list[float]:
+    """The bounds that the bets against a claim can reach with the verdict there is."""
+    with np.errstate(all="ignore"):
+        book = book_for(claim)
+    if not audit.refuted:
+        return [0.0, *book.levels[: book.place].tolist()]
+    levels: list[float] = book.levels[book.place :].tolist()
+    if isinstance(claim, PureDP | ApproxDP):
+        levels.append(bound_of_event(claim, audit.counterexample))
+    return levels
+
+
+def _equal(saved: float, derived: float) -> bool:
+    return math.isclose(saved, derived, rel_tol=_BOUND_ROUNDING, abs_tol=_ROUNDING)
+
+
+def _near(saved: float, derived: float) -> bool:
+    return math.isclose(saved, derived, rel_tol=_BOUND_ROUNDING)

@@ -1,0 +1,331 @@
+"""The values an audit is made of: verdict, counterexample, evidence, history.
+
+Numbers stay as they were computed; `report/text.py` rounds them to the safe side and words them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Literal
+
+from dpaudit.betting import draws_wanted
+from dpaudit.bounds import proportion_anytime, proportion_lower, proportion_upper
+from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable, most_likely
+from dpaudit.events import Rule
+from dpaudit.neighbours import Pair
+from dpaudit.outputs import FloatView
+from dpaudit.results.output_histogram import OutputHistogram
+
+if TYPE_CHECKING:
+    from dpaudit.report import Plots
+
+LEANING = math.log(10.0)  # log-wealth from which an audit calls itself undecided
+REPLAY = "Replay"  # the tester of an audit that counts a known counterexample again
+
+
+class Verdict(Enum):
+    """What an audit says of a claim. There is no word for "it holds": no audit can show that."""
+
+    REFUTED = "refuted"
+    NOT_REFUTED = "not refuted"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How often an event happened on one side, with certified bounds on its probability.
+
+    The bounds are those of a number of draws that was fixed before the first of them, unless they
+    hold `anytime`: then the clock may have said when to stop.
+
+    >>> tally = Tally.of(30, 100, alpha=0.04)
+    >>> print(tally.rate, round(tally.lower, 3), round(tally.upper, 3))
+    0.3 0.198 0.418
+    """
+
+    hits: int
+    draws: int
+    lower: float
+    upper: float
+    anytime: bool = False
+
+    @classmethod
+    def of(cls, hits: int, draws: int, *, alpha: float, anytime: bool = False) -> Tally:
+        """Certify so many hits. The bounds of two sides hold together with chance `1 - alpha`."""
+        if anytime:
+            lower, upper = proportion_anytime(hits, draws, alpha / 2)
+        else:  # four bounds, two on each side
+            lower = proportion_lower(hits, draws, alpha / 4)
+            upper = proportion_upper(hits, draws, alpha / 4)
+        return cls(hits=hits, draws=draws, lower=lower, upper=upper, anytime=anytime)
+
+    @property
+    def rate(self) -> float:
+        """The share of the draws; NaN if there were none."""
+        return self.hits / self.draws if self.draws else math.nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterexample:
+    """Two neighbouring datasets and an event that is too likely on one of them.
+
+    The bounds were certified on fresh samples, which `seed` (entropy, then spawn key) draws again
+    unless a limit of seconds sized the calls; together they hold with probability at least
+    `1 - alpha`. `epsilon_lower` is what this event alone shows at `delta`; all draws of the audit
+    together may show more. `rule` is the event as a test of outputs, `rule.holds(outputs)`; None
+    in files of an older dpaudit. `outputs` outlines the fresh samples, for a figure; empty in older
+    files.
+    """
+
+    pair: Pair
+    event: str
+    likelier: Literal["data", "neighbour"]
+    data: Tally
+    neighbour: Tally
+    delta: float
+    epsilon_lower: float
+    alpha: float
+    seed: tuple[int, ...]
+    rule: Rule | None = None
+    outputs: tuple[OutputHistogram, ...] = ()
+
+    @property
+    def likely(self) -> Tally:
+        """The tally on the side where the event is likelier."""
+        return self.data if self.likelier == "data" else self.neighbour
+
+    @property
+    def unlikely(self) -> Tally:
+        """The tally on the other side."""
+        return self.neighbour if self.likelier == "data" else self.data
+
+    def breaks(self, claim: Claim) -> bool:
+        """Whether this event alone shows that a claim does not hold."""
+        if isinstance(claim, PureDP | ApproxDP) and self.delta == claim.delta(claim.epsilon):
+            return self.epsilon_lower > claim.epsilon
+        return self.likely.lower > most_likely(claim.delta, self.unlikely.upper)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A counterexample as it was saved, and the same event counted again on fresh samples.
+
+    `target` names the code that was asked this time. An event that no longer breaks the claim
+    shows nothing about other events.
+    """
+
+    mechanism: str
+    target: str | None
+    claim: Claim
+    before: Counterexample
+    again: Counterexample
+
+    @property
+    def verdict(self) -> Verdict:
+        """Refuted if the event breaks the claim again; undecided after too few draws for that."""
+        if self.again.breaks(self.claim):
+            return Verdict.REFUTED
+        draws = self.again.data.draws + self.again.neighbour.draws
+        enough = draws >= draws_wanted(self.claim, self.again.alpha)
+        return Verdict.NOT_REFUTED if enough else Verdict.UNDECIDED
+
+    def __str__(self) -> str:
+        from dpaudit.report import replayed
+
+        return replayed(self)
+
+    def to_json(self) -> dict[str, object]:
+        """The replay as plain JSON values."""
+        from dpaudit.results.saving import replayed_to_json
+
+        return replayed_to_json(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The wealth of the bets against the claim, as natural logarithms.
+
+    `trace` lists (samples so far, log-wealth). Under the claim the wealth is a supermartingale that
+    starts at 1, so its last value is an e-value, and by Ville's inequality (1939) the inverse of
+    its largest value is a p-value, whenever the audit stopped.
+
+    `peak` is the largest log-wealth that was looked at, also between two points of the trace: of
+    the bets against the claim and of those against every level below it, the smallest. The claim is
+    refuted together with all levels below it or not at all, so it was refuted if and only if
+    `peak >= log(1/alpha)`. A level below the claim has at least 0.6 of the claim's wealth
+    (`betting/account.py`), so `peak` is at least `log_wealth - log(1/0.6)`.
+
+    >>> evidence = Evidence(trace=((100, 1.2), (200, 2.0)), log_wealth=2.0, peak=3.0)
+    >>> print(round(evidence.e_value, 3), round(evidence.p_value, 3))
+    7.389 0.05
+    """
+
+    trace: tuple[tuple[int, float], ...]
+    log_wealth: float
+    peak: float
+
+    @property
+    def is_leaning(self) -> bool:
+        """Whether the evidence points against the claim.
+
+        Under the claim this happens with probability at most a tenth.
+        """
+        return self.log_wealth >= LEANING
+
+    @property
+    def e_value(self) -> float:
+        """The wealth now; infinite where a float cannot hold it."""
+        try:
+            return math.exp(self.log_wealth)
+        except OverflowError:
+            return math.inf
+
+    @property
+    def p_value(self) -> float:
+        """`min(1, 1 / largest wealth)`: valid at any time."""
+        return math.exp(-max(self.peak, 0.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairRecord:
+    """One line of the search: a pair, its draws, the nats it earned, and its growth per draw."""
+
+    pair: Pair
+    samples: int
+    log_wealth: float
+    growth: float
+
+
+def most_draws(records: Iterable[PairRecord | None]) -> int:
+    """The most draws that any of these pairs got."""
+    return max((record.samples for record in records if record is not None), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a running audit stands: `samples` draws of `budget`, `seconds` of `limit`, if any."""
+
+    pairs: int
+    samples: int
+    budget: int | None
+    seconds: float
+    limit: float | None = None
+    lower_bound: float | None
+    log_wealth: float
+    alpha: float
+    pair: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Audit:
+    """What an audit found, what it searched and what it cost. `print(audit)` says it in words.
+
+    `lower_bound` is certified in the claim's own parameter (epsilon, mu or rho; None for a
+    `Profile`, which has none). `counterexample` is None unless the claim was refuted; `simplest` is
+    a plainer one, if there is one that still breaks the claim (its bounds hold with a probability
+    of `1 - alpha` of their own). `strongest` is the pair that showed most, `detectable` the least
+    strength that would have been refuted on it with the draws spent (an estimate), `forecast` about
+    how many more draws would decide an undecided audit. The same call with `rng=rng_seed` gives the
+    same audit. `target` is the text by which the mechanism is imported again
+    (`pkg.module:function`; None where it cannot be), `software` the versions it ran on. `outputs`
+    outlines what the strongest pair gave, if no counterexample does. `floats` is "bits" where how
+    floats are rounded was looked at too, and "real" otherwise.
+    """
+
+    mechanism: str
+    claim: Claim
+    verdict: Verdict
+    lower_bound: float | None
+    counterexample: Counterexample | None
+    simplest: Counterexample | None = None
+    tester: str = "BettingTester"
+    evidence: Evidence
+    samples: int
+    seconds: float
+    alpha: float
+    rng_seed: tuple[int, ...] | int
+    pairs_tried: int
+    neighbours: str
+    strongest: PairRecord | None
+    detectable: float | None
+    forecast: int | None
+    history: tuple[PairRecord, ...]
+    warnings: tuple[str, ...]
+    interrupted: bool
+    version: str
+    target: str | None = None
+    software: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[OutputHistogram, ...] = ()
+    floats: FloatView = "real"
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim was refuted. False does not mean that it holds."""
+        return self.verdict is Verdict.REFUTED
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether it only counted a known counterexample again."""
+        return self.tester == REPLAY
+
+    @property
+    def most_draws(self) -> int:
+        """The most draws that any pair got."""
+        return most_draws((*self.history, self.strongest))
+
+    @property
+    def symbol(self) -> str | None:
+        """What `lower_bound` bounds: "epsilon", "mu" or "rho"; None for a claim without a dial."""
+        return self.claim.symbol if isinstance(self.claim, Scalable) else None
+
+    @property
+    def epsilon_lower(self) -> float | None:
+        """The certified lower bound on epsilon, at the claim's delta (or Rényi order).
+
+        None for claims in another parameter (mu, rho) and for a `Profile`: see `lower_bound`.
+        """
+        return self.lower_bound if self.symbol == "epsilon" else None
+
+    def __str__(self) -> str:
+        from dpaudit.report import render
+
+        return render(self)
+
+    def __repr__(self) -> str:
+        from dpaudit.report import headline
+
+        return f"<Audit {headline(self)}>"
+
+    def to_json(self) -> dict[str, object]:
+        """The audit as plain JSON values. Only "seconds" differs between equal audits."""
+        from dpaudit.results.saving import audit_to_json
+
+        return audit_to_json(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the audit to a JSON file, whole or not at all; `dpaudit.load` reads it back."""
+        from dpaudit.results.saving import save
+
+        save(self, path)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the audit as one self-contained HTML page. Needs the extra `report`."""
+        from dpaudit.report import write_report
+
+        write_report(self, path)
+
+    @property
+    def plot(self) -> Plots:
+        """The figures of the audit: `audit.plot.curve()`, `.outputs()`, `.evidence()`, ..."""
+        from dpaudit.report import Plots
+
+        return Plots(self)
+
+    def _repr_html_(self) -> str:
+        from dpaudit.report import notebook_cell
+
+        return notebook_cell(self)

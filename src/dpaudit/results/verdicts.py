@@ -1,0 +1,67 @@
+"""From evidence to a verdict: a function of what an audit holds and saves, and of nothing else.
+
+Refuted if and only if the wealth reached `1/alpha`. Undecided if the evidence leans against the
+claim, or if there is none: no pair got twice the draws that a total leak on it would need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from dpaudit.betting import draws_wanted
+from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.results.values import (
+    Audit,
+    Counterexample,
+    Evidence,
+    PairRecord,
+    Verdict,
+    most_draws,
+)
+
+
+def verdict_of(
+    claim: Claim, alpha: float, evidence: Evidence, records: Iterable[PairRecord | None]
+) -> Verdict:
+    """The verdict on a claim, given the evidence and the pairs that got draws.
+
+    >>> from dpaudit.claims import PureDP
+    >>> from dpaudit.neighbours import Pair
+    >>> quiet = Evidence(trace=((87, -0.5),), log_wealth=-0.5, peak=0.1)
+    >>> record = PairRecord(pair=Pair(0, 1), samples=87, log_wealth=-0.5, growth=-0.5 / 87)
+    >>> verdict_of(PureDP(1.0), 1e-6, quiet, [record]).value
+    'undecided'
+    """
+    if evidence.peak >= goal_of(alpha):
+        return Verdict.REFUTED
+    if evidence.is_leaning or most_draws(records) < draws_wanted(claim, alpha):
+        return Verdict.UNDECIDED
+    return Verdict.NOT_REFUTED
+
+
+def goal_of(alpha: float) -> float:
+    """The log-wealth that refutes a claim."""
+    return math.log(1.0 / alpha)
+
+
+def forecast_of(audit: Audit) -> int | None:
+    """About how many more draws would decide an undecided audit; None if nobody knows.
+
+    Where the evidence leans: those that would refute the claim at the growth of the strongest pair.
+    Where there are too few draws on every pair: those that the pair with the most still lacks.
+    """
+    if audit.verdict is not Verdict.UNDECIDED:
+        return None
+    rate = 0.0 if audit.strongest is None else audit.strongest.growth
+    missing = goal_of(audit.alpha) - audit.evidence.log_wealth
+    if audit.evidence.is_leaning and rate > 0.0 and missing > 0.0:
+        return math.ceil(missing / rate)
+    got = audit.most_draws
+    draws = draws_wanted(audit.claim, audit.alpha) - got
+    return int(draws) if 0.0 < draws < math.inf else None
+
+
+def bound_of_event(claim: PureDP | ApproxDP, found: Counterexample | None) -> float:
+    """The epsilon certified by a refutation: more than the claim's, or what its event shows."""
+    return max(claim.epsilon, 0.0 if found is None else found.epsilon_lower)

@@ -1,1 +1,0 @@
-"""Numbers in, numbers out: bounds on proportions, privacy profiles, rounding to the safe side."""

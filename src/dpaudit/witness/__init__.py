@@ -1,1 +1,0 @@
-"""Experts that guess which side an output came from; they learn from the past alone."""
