@@ -153,7 +153,7 @@ def refute(task: Task) -> Outcome:
     """Audit one violation on the fixed pair, and count the draws up to the refutation."""
     violation = task.violation
     samples = math.ceil(SAMPLES_PER_FLOOR * violation.floor(task.alpha))
-    campaign = search(
+    loop = search(
         violation.mechanism,
         violation.claim,
         pairs([PAIR]),
@@ -161,9 +161,9 @@ def refute(task: Task) -> Outcome:
         samples=max(samples, LEAST_SAMPLES),
         entropy=task.entropy,
     )
-    if campaign.account.refuted:
-        return Outcome(refuted=True, pairs=campaign.evidence.trace[-1][0] / 2)
-    return Outcome(refuted=False, pairs=campaign.budget.spent / 2)
+    if loop.account.refuted:
+        return Outcome(refuted=True, pairs=loop.evidence.trace[-1][0] / 2)
+    return Outcome(refuted=False, pairs=loop.run.budget.spent / 2)
 
 
 def summary(violation: Violation, alpha: float, outcomes: Sequence[Outcome]) -> Efficiency:

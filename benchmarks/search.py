@@ -171,7 +171,7 @@ def hunts() -> list[Hunt]:
 def run(task: Task) -> Outcome:
     """Search until the claim is refuted or the budget is used up."""
     hunt = task.hunt
-    campaign = search(
+    loop = search(
         hunt.mechanism,
         PureDP(hunt.epsilon),
         hunt.neighbours,
@@ -180,8 +180,8 @@ def run(task: Task) -> Outcome:
         entropy=task.entropy,
         finder=hunt.finder,
     )
-    draws = campaign.evidence.trace[-1][0]
-    return Outcome(refuted=campaign.account.refuted, pairs=campaign.pairs_tried, draws=draws)
+    draws = loop.evidence.trace[-1][0]
+    return Outcome(refuted=loop.account.refuted, pairs=loop.pairs_tried, draws=draws)
 
 
 def summary(hunt: Hunt, outcomes: Sequence[Outcome]) -> Searched:

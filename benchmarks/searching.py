@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from dpaudit.auditing import Budget, Campaign
+from dpaudit.auditing import BettingLoop, Budget, Run, Stream
 from dpaudit.claims import Claim
 from dpaudit.mechanism import as_mechanism
 from dpaudit.search import as_finder
@@ -22,17 +20,15 @@ def search(
     samples: int,
     entropy: int,
     finder: str = "auto",
-) -> Campaign:
+) -> BettingLoop:
     """Search as `dpaudit.audit(..., rng=entropy)` does, and stop at the verdict."""
-    seed = np.random.SeedSequence(entropy, spawn_key=(2,))
-    campaign = Campaign(
-        as_mechanism(mechanism),
-        claim,
-        as_finder(neighbours, finder, np.random.default_rng(seed)),
+    run = Run(
+        mechanism=as_mechanism(mechanism),
+        claim=claim,
         alpha=alpha,
         budget=Budget(samples, None),
         entropy=entropy,
-        progress=None,
     )
-    campaign.run(beyond_refutation=False)
-    return campaign
+    loop = BettingLoop(run, as_finder(neighbours, finder, run.rng(Stream.FINDER)))
+    loop.search()
+    return loop

@@ -30,8 +30,8 @@ Result = TypeVar("Result")
 
 # Which calls of which function are a part of the work; what is in none of them is the rest.
 PARTS: dict[str, dict[str, tuple[str, ...]]] = {
-    "draw": {"Campaign.draw": ("draw_labelled",)},
-    "encode": {"Campaign.draw": ("Encoder.encode",)},
+    "draw": {"Run.draw_labelled": ("draw_labelled",)},
+    "encode": {"Run.draw_labelled": ("Encoder.encode",)},
     "guess": {"PairBettor.play": ("Sample.compress", "Ensemble.guesses", "Ensemble.average")},
     "bet": {"PairBettor.play": ("TangentBook.log_payoffs", "PairBettor._crossing")},
     "learn": {"PairBettor.play": ("PairBettor._fit", "PairBettor.learn", "Ensemble.score")},

@@ -134,7 +134,7 @@ def honest_mechanisms() -> list[Honest]:
 
 def accuse(task: Task) -> Outcome:
     """Audit an honest mechanism, and see how far the wealth got."""
-    campaign = search(
+    loop = search(
         task.honest.mechanism,
         task.honest.claim,
         task.honest.neighbours,
@@ -142,16 +142,16 @@ def accuse(task: Task) -> Outcome:
         samples=task.samples,
         entropy=task.entropy,
     )
-    while not campaign.account.refuted and campaign.pairs_tried < LEAST_PAIRS:
-        campaign.budget.samples += MORE_SAMPLES  # going on is always allowed: that is the promise
-        campaign.run(beyond_refutation=False)
-    evidence = campaign.evidence
+    while not loop.account.refuted and loop.pairs_tried < LEAST_PAIRS:
+        loop.run.budget.samples += MORE_SAMPLES  # going on is always allowed: that is the promise
+        loop.search()
+    evidence = loop.evidence
     return Outcome(
-        refuted=campaign.account.refuted,
+        refuted=loop.account.refuted,
         wealth=evidence.e_value,
         largest_wealth=math.exp(evidence.peak),
-        pairs=campaign.pairs_tried,
-        samples=campaign.budget.spent,
+        pairs=loop.pairs_tried,
+        samples=loop.run.budget.spent,
     )
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from dpaudit import BettingTester
-from dpaudit.auditing import Budget, Campaign, TrialRun
+from dpaudit.auditing import BettingLoop, Budget, Run, TrialLoop
 from dpaudit.claims import Claim
 from dpaudit.mechanism import as_mechanism
 from dpaudit.search import Finder
@@ -50,16 +49,12 @@ def ended(
     """
     budget = Budget(samples, None)
     budget.reserve = 0
-    subject = as_mechanism(mechanism), claim, finder
-    common: dict[str, Any] = {
-        "alpha": alpha,
-        "budget": budget,
-        "entropy": entropy,
-        "progress": None,
-    }
+    run = Run(
+        mechanism=as_mechanism(mechanism), claim=claim, alpha=alpha, budget=budget, entropy=entropy
+    )
     if isinstance(tester, Trials):
-        trials = TrialRun(*subject, tester, **common)
-        trials.run()
+        trials = TrialLoop(run, finder, tester)
+        trials.search()
         ledger = trials.ledger
         return Ended(
             refuted=ledger.refuted,
@@ -67,14 +62,15 @@ def ended(
             draws=budget.spent,
             lower_bound=ledger.lower_bound,
         )
-    campaign = Campaign(*subject, **common)
-    campaign.run(beyond_refutation=False)
-    draws = campaign.evidence.trace[-1][0]
+    bets = BettingLoop(run, finder)
+    bets.search()
+    draws = bets.evidence.trace[-1][0]
     if tester.after_refuting == "sharpen":
-        campaign.run(beyond_refutation=True)
+        bets.sharpen = True
+        bets.search()
     return Ended(
-        refuted=campaign.account.refuted,
-        pairs=campaign.pairs_tried,
+        refuted=bets.refuted,
+        pairs=bets.pairs_tried,
         draws=draws,
-        lower_bound=campaign.lower_bound,
+        lower_bound=bets.lower_bound,
     )

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.auditing import plainer
+from dpaudit.auditing import simpler_pairs
 from dpaudit.domains import (
     Domain,
     categories,
@@ -148,7 +148,7 @@ def test_what_is_mutated_or_shrunk_belongs_to_its_relation(relation: Structured,
     ]
     for pair in (one for one in made if one is not None):
         _belongs(relation, pair)
-    for pair in islice(plainer(relation, parents[0]), 20):
+    for pair in islice(simpler_pairs(relation, parents[0]), 20):
         _belongs(relation, pair)
 
 

@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 import dpaudit
 from dpaudit import ApproxDP, Audit, GaussianDP, PureDP, RenyiDP, Verdict
-from dpaudit.auditing import Budget, Campaign
+from dpaudit.auditing import BettingLoop, Budget, Run
 from dpaudit.claims import Claim
 from dpaudit.mechanism import as_mechanism
 from dpaudit.neighbours import add_or_remove_one, pairs
@@ -42,19 +42,20 @@ def normal_count(data: Any, size: int, rng: np.random.Generator) -> Any:
     return len(data) + rng.normal(size=size)
 
 
-def small_audit(mechanism: Any, claim: Claim, neighbours: Any, draws: int, seed: int) -> Campaign:
+def small_audit(
+    mechanism: Any, claim: Claim, neighbours: Any, draws: int, seed: int
+) -> BettingLoop:
     """An audit with a search and early stopping, without certifying an event."""
-    campaign = Campaign(
-        as_mechanism(mechanism),
-        claim,
-        as_finder(neighbours, "auto", np.random.default_rng(seed)),
+    run = Run(
+        mechanism=as_mechanism(mechanism),
+        claim=claim,
         alpha=ALPHA,
         budget=Budget(draws, None),
         entropy=seed,
-        progress=None,
     )
-    campaign.run(beyond_refutation=False)
-    return campaign
+    loop = BettingLoop(run, as_finder(neighbours, "auto", np.random.default_rng(seed)))
+    loop.search()
+    return loop
 
 
 @pytest.mark.parametrize(
@@ -95,11 +96,11 @@ def test_the_level_that_holds_is_rarely_refuted_by_ladder_or_claim(
     """A mechanism exactly on a level below its claim: verdict and bound share one alpha."""
     accused = 0
     for seed in range(AUDITS):
-        campaign = small_audit(mechanism, PureDP(1.0), neighbours, 800, seed)
-        bound = campaign.lower_bound
+        loop = small_audit(mechanism, PureDP(1.0), neighbours, 800, seed)
+        bound = loop.lower_bound
         assert bound is not None
-        accused += campaign.account.refuted or bound >= 0.9
-    assert 0.9 in campaign.book.levels.round(12)
+        accused += loop.account.refuted or bound >= 0.9
+    assert 0.9 in loop.book.levels.round(12)
     assert accused <= binom.isf(1e-7, AUDITS, ALPHA)
 
 

@@ -14,8 +14,7 @@ from scipy.stats import binom
 
 import dpaudit
 from dpaudit import Audit, Pair, PureDP, Verdict, compare_samples
-from dpaudit.auditing import in_hand
-from dpaudit.auditing.samples_in_hand import Deck
+from dpaudit.auditing import SamplesInHand, in_hand
 from dpaudit.errors import InvalidSamples, Underpowered
 from dpaudit.neighbours import NO_DATASETS
 from dpaudit.results import audit_from_json
@@ -190,22 +189,24 @@ def test_a_direction_that_cannot_fire_leaves_the_other(sizes: tuple[int, int]) -
 # --- bets: the outputs are dealt like draws -------------------------------------------------------
 
 
-def test_a_deck_deals_every_output_once_in_random_order() -> None:
-    deck = Deck(np.arange(1_000), list("abc"), np.random.default_rng(0))
-    first, second = deck.deal("outputs", 400), deck.deal("outputs", 600)
+def test_every_output_is_given_out_once_in_random_order() -> None:
+    samples = SamplesInHand(np.arange(1_000), list("abc"), np.random.default_rng(0))
+    first, second = samples.take("outputs", 400), samples.take("outputs", 600)
     dealt = np.concatenate([np.asarray(first), np.asarray(second)])
     assert sorted(dealt.tolist()) == list(range(1_000))
     assert not np.array_equal(dealt, np.arange(1_000))
-    assert (deck.left("outputs"), deck.left("neighbour_outputs"), deck.fewest) == (0, 3, 0)
-    assert sorted(deck.deal("neighbour_outputs", 3)) == ["a", "b", "c"]
+    assert (samples.left_of("outputs"), samples.left, samples.left_of_fewer) == (0, 3, 0)
+    assert sorted(samples.take("neighbour_outputs", 3)) == ["a", "b", "c"]
     with pytest.raises(ValueError, match="1 outputs are wanted, but only 0 are left"):
-        deck.deal("outputs", 1)
+        samples.take("outputs", 1)
 
 
-def test_a_deck_is_shuffled_fairly() -> None:
+def test_the_shuffle_is_fair() -> None:
     """Null: all 6 orders of 3 outputs are equally likely; each count is within its 1e-7 tails."""
     rng, runs = np.random.default_rng(0), 3_000
-    orders = Counter(tuple(Deck([1, 2, 3], [0, 0], rng).deal("outputs", 3)) for _ in range(runs))
+    orders = Counter(
+        tuple(SamplesInHand([1, 2, 3], [0, 0], rng).take("outputs", 3)) for _ in range(runs)
+    )
     assert len(orders) == 6
     low, high = binom.ppf(5e-8, runs, 1 / 6), binom.isf(5e-8, runs, 1 / 6)
     assert all(low <= count <= high for count in orders.values())
@@ -245,16 +246,16 @@ def test_few_outputs_are_no_error(size: int, leaks: bool) -> None:
 
 
 def test_an_interrupted_comparison_returns_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    dealt, deal = 0, Deck.deal
+    given, take = 0, SamplesInHand.take
 
-    def stopped(deck: Deck, side: str, size: int) -> Any:
-        nonlocal dealt
-        dealt += size
-        if dealt > 100:
+    def stopped(samples: SamplesInHand, side: str, size: int) -> Any:
+        nonlocal given
+        given += size
+        if given > 100:
             signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
-        return deal(deck, side, size)
+        return take(samples, side, size)
 
-    monkeypatch.setattr(Deck, "deal", stopped)
+    monkeypatch.setattr(SamplesInHand, "take", stopped)
     found = compare_samples(laplace(400), laplace(400, seed=1), PureDP(1.0), rng=1)
     assert found.interrupted
     assert 50 < found.samples <= 100

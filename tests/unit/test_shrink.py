@@ -11,8 +11,7 @@ import pytest
 
 import dpaudit
 from dpaudit import PureDP
-from dpaudit.auditing import plainer
-from dpaudit.auditing.shrink_steps import cost
+from dpaudit.auditing import cost, simpler_pairs
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours import ABSENT, Pair, Slot, Structured
 from dpaudit.results import audit_from_json
@@ -54,7 +53,7 @@ def test_every_plainer_pair_is_one_of_the_relation_and_costs_less(relation: Stru
         pair = relation.random_pair(rng)
         slots = relation.align(pair)
         assert slots is not None
-        for candidate in plainer(relation, pair):
+        for candidate in simpler_pairs(relation, pair):
             assert relation.contains(candidate)
             assert candidate.slots is not None
             assert cost(relation, candidate.slots) < cost(relation, slots)
@@ -63,17 +62,17 @@ def test_every_plainer_pair_is_one_of_the_relation_and_costs_less(relation: Stru
 def test_the_plainest_pair_has_nothing_plainer() -> None:
     pair = COUNTS.join([Slot(0.0, ABSENT)])
     assert pair is not None
-    assert list(plainer(COUNTS, pair)) == []
+    assert list(simpler_pairs(COUNTS, pair)) == []
 
 
 def test_a_shared_record_can_take_the_place_of_the_one_that_differs() -> None:
     pair = COUNTS.join([Slot(0.731, 0.731), Slot(0.25, ABSENT)])
     assert pair is not None
-    assert Pair(np.array([0.731]), np.array([])) in list(plainer(COUNTS, pair))
+    assert Pair(np.array([0.731]), np.array([])) in list(simpler_pairs(COUNTS, pair))
 
 
 def test_a_pair_of_another_relation_has_no_plainer_ones() -> None:
-    assert list(plainer(COUNTS, Pair([5.0], []))) == []
+    assert list(simpler_pairs(COUNTS, Pair([5.0], []))) == []
 
 
 # --- the mechanism decides ------------------------------------------------------------------------

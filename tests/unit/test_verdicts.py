@@ -17,9 +17,10 @@ from reported import not_refuted
 
 import dpaudit
 from dpaudit import ApproxDP, HealthWarning, PureDP, Verdict
-from dpaudit.auditing import Budget, Ledger
+from dpaudit.auditing import Budget, Ledger, Run, result
 from dpaudit.betting import Account, draws_wanted
 from dpaudit.claims import Claim, GaussianDP
+from dpaudit.mechanism import as_mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.report import page_of, replayed
 from dpaudit.results import Evidence, PairRecord, Replayed, verdict_of
@@ -142,20 +143,17 @@ def test_two_files_of_three_lines_end_with_exit_code_3(
     ],
 )
 def test_trials_are_held_to_the_same_rule(refuted: bool, draws: int, verdict: Verdict) -> None:
-    ledger = Ledger(PureDP(1.0), 1e-6, tester="HistogramTester")
+    run = Run(
+        mechanism=as_mechanism(honest),
+        claim=PureDP(1.0),
+        alpha=1e-6,
+        budget=Budget(draws, None),
+        entropy=1,
+    )
+    ledger = Ledger(run.claim, run.alpha, tester="HistogramTester")
     outcome = Outcome(refuted=refuted, strength_lower=None, score=0.0)
     ledger.enter(Pair(1, 0), outcome, share=0.5, draws=draws, samples=draws)
-    budget = Budget(draws, None)
-    budget.spent = draws
-    found = ledger.audit(
-        mechanism="m",
-        neighbours="",
-        counterexample=None,
-        budget=budget,
-        entropy=1,
-        notes=(),
-        interrupted=False,
-    )
+    found = result(run, ledger.findings(), "", None)
     assert found.verdict is verdict
     assert found.forecast == (2 if verdict is Verdict.UNDECIDED else None)
 

@@ -1,87 +1,63 @@
-"""The campaign: search and bet until the claim is refuted or the budget is used up.
+"""The betting loop: search and bet until the claim is refuted or the budget is used up.
 
-`race.py` says which pair gets the next draws, `betting/account.py` what all bets are worth.
+`scheduler.py` says which pair gets the next draws, `betting/account.py` what all bets are worth.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sized
+from collections.abc import Sized
 
 import numpy as np
 
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.scheduler import Contender, Race
-from dpaudit.betting import Account, PairBettor, Stake, book_for
-from dpaudit.claims import Claim
-from dpaudit.mechanism import (
-    Batch,
-    Mechanism,
-    RaisingPairs,
-    Watch,
-    draw_labelled,
-    draw_side,
-    noting,
-)
-from dpaudit.outputs import Encoder, FloatView, Table
-from dpaudit.results import Evidence, PairRecord, Progress
+from dpaudit.auditing.budget import FITTING_SECONDS
+from dpaudit.auditing.certify import certify_candidate
+from dpaudit.auditing.output_histogram import histograms_of
+from dpaudit.auditing.run import MAX_HISTORY, Findings, Run, Stream
+from dpaudit.auditing.scheduler import Candidate, Scheduler
+from dpaudit.betting import Account, PairBettor, Stake, book_for, growth, tune
+from dpaudit.claims import ApproxDP, PureDP
+from dpaudit.mechanism import RaisingPairs, noting
+from dpaudit.results import Counterexample, Evidence, PairRecord, bound_of_event
 from dpaudit.search import Finder
 
-_FIRST_FRACTION, _FRACTION = 0.4, 0.3  # of the wealth: of the first pair, and over n of pair n
-_PATIENCE_GROWTH, _PATIENCE = 4.0, 40.0  # by pair, and at most
-_HISTORY = 2_000
-_TRACE = 1_000
-_PROGRESS_SECONDS = 0.1
-_FIRST_OUTPUT = 64  # draws of a pair, at most, while no dataset has given an output yet
+_FIRST_FRACTION, _FRACTION = 0.4, 0.3  # of the wealth: for the first pair, and over n for pair n
+_PATIENCE_PER_PAIR, _MAX_PATIENCE = 4.0, 40.0
+_MAX_TRACE = 1_000  # points of the wealth that are kept
+_PROGRESS_SECONDS = 0.1  # between two reports of progress
+_DRAWS_WITHOUT_OUTPUT = 64  # of a pair, at most, while no dataset has given an output yet
+_LEARNING_NATS = 5.0  # about what training the guessers has cost
+_MAX_DETECTABLE = 200.0  # an epsilon beyond which `detectable` says nothing
 
 
-class Campaign:
-    """A running audit. `run` may be interrupted at any time: what was found stays."""
+class BettingLoop:
+    """A running audit by bets. `search` may be interrupted at any time: what was found stays."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        claim: Claim,
-        finder: Finder,
-        *,
-        alpha: float,
-        budget: Budget,
-        entropy: int,
-        progress: Callable[[Progress], None] | None,
-        floats: FloatView = "real",
-    ) -> None:
-        self.mechanism = mechanism
-        self.claim = claim
-        self.alpha = alpha
-        self.budget = budget
-        self.floats = floats
-        self.encoder = Encoder(floats=floats)
-        self.book = book_for(claim)
-        self.account = Account(len(self.book.levels), self.book.place, alpha)
-        self.race = Race(self.book, budget.samples - budget.reserve)
-        self.warnings: list[str] = []
+    def __init__(self, run: Run, finder: Finder, *, sharpen: bool = False) -> None:
+        self.run = run
+        self.book = book_for(run.claim)
+        self.account = Account(len(self.book.levels), self.book.place, run.alpha)
+        self.scheduler = Scheduler(self.book, run.budget.samples - run.budget.reserve)
+        self.sharpen = sharpen
         self._records: dict[int, PairRecord] = {}
         self._finder = finder
-        self._alone = isinstance(finder, Sized) and len(finder) == 1
-        self._raising = RaisingPairs(None if self._alone else mechanism.errors)
-        self._waiting = False  # for the first output of all: other pairs get no draws before it
+        self._single_pair = isinstance(finder, Sized) and len(finder) == 1
+        self._raising = RaisingPairs(None if self._single_pair else run.mechanism.errors)
+        self._waiting = False  # for the first output of all: until then every look is short
         self._batches = 0
-        self.entropy = entropy
-        self.watch = Watch(mechanism.name, self.encoder)
         self._trace: list[tuple[int, float]] = []
-        self._progress = progress
-        self._latest: Contender | None = None
+        self._latest: Candidate | None = None
         self._progress_due = 0.0
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the wealth has refuted the claim."""
+        return self.account.refuted
 
     @property
     def pairs_tried(self) -> int:
         """How many pairs got draws."""
         return len(self._records)
-
-    @property
-    def history(self) -> tuple[PairRecord, ...]:
-        """The pairs in the order in which they were met."""
-        return tuple(self._records[number] for number in sorted(self._records))[:_HISTORY]
 
     @property
     def evidence(self) -> Evidence:
@@ -92,185 +68,6 @@ class Campaign:
             peak=self.account.peak,
         )
 
-    def run(self, *, beyond_refutation: bool) -> None:
-        """Search and bet until the claim is refuted or the budget is used up."""
-        self.budget.make_ready()
-        if self.budget.seconds is not None and self.budget.allows(1):
-            first = self._meet()
-            if first is not None:
-                self._give(first, 1)  # to see how fast it is, before the race is planned
-        try:
-            self._race(beyond_refutation=beyond_refutation)
-            tried, draws = self.pairs_tried, self.budget.spent
-            self._raising.raise_if_fruitless(tried, draws, refuted=self.account.refuted)
-        finally:  # also when interrupted: say what was not searched
-            with noting(self.warnings):
-                self._raising.warn(self.pairs_tried)
-        with noting(self.warnings):
-            self.watch.close()
-        self.budget.watch = self._tell
-
-    def _race(self, *, beyond_refutation: bool) -> None:
-        """Give draws to whose turn it is, until the claim is refuted or the budget is used up."""
-        while beyond_refutation or self._waiting or not self.account.refuted:
-            self.race.draws = self.budget.expected
-            if self._waiting and (self.race.over or self._raising.is_hopeless):
-                return
-            chosen, wanted = (None, _FIRST_OUTPUT) if self._waiting else self.race.turn()
-            if chosen is None and wanted > 0 and self.budget.allows(1):
-                chosen = self._meet()
-                if chosen is None:
-                    self.race.over = True
-                    continue
-            if chosen is None or self._give(chosen, wanted) == 0:
-                return
-            self._waiting = self._raising.waits_for_output
-
-    def seed(self, *key: int) -> np.random.SeedSequence:
-        """One child of the audit's seed, by its key."""
-        return np.random.SeedSequence(self.entropy, spawn_key=key)
-
-    def draw(
-        self,
-        contender: Contender,
-        size: int,
-        seed: np.random.SeedSequence,
-        *,
-        of: Hashable = None,
-    ) -> tuple[Batch, Table]:
-        """Draw labelled outputs of a pair, as a table too, and note what looks like a mistake."""
-        with noting(self.warnings):
-            with self.budget.spending(size, of=of):
-                batch = draw_labelled(self.mechanism, contender.pair, size, seed)
-            table = self.encoder.encode(batch.outputs)
-            self.watch.see_batch(contender.number, batch, table)
-        return batch, table
-
-    def _meet(self) -> Contender | None:
-        """The next pair of the finder, ready to be bet on; None if it has no more."""
-        pair = self._finder.ask()
-        if pair is None:
-            return None
-        number = len(self._records)
-        bettor = PairBettor(book_for(self.claim), self.encoder)
-        contender = Contender(number, pair, bettor, Stake(self._fraction(number)))
-        self.race.enter(contender)
-        return contender
-
-    def _fraction(self, number: int) -> float:
-        """What a pair takes part with: all the wealth, if it is the only pair.
-
-        The fractions over n add up slowly: a thousand pairs that lose all leave a seventeenth.
-        """
-        if self._alone:
-            return 1.0
-        return _FRACTION / number if number > 0 else _FIRST_FRACTION
-
-    def _give(self, contender: Contender, wanted: int) -> int:
-        """Give a pair its draws, batch by batch; the number of draws made."""
-        before = contender.log_wealth(self.book.place)
-        try:
-            made = self._bet(contender, wanted)
-        finally:  # also when interrupted: what was drawn is on record
-            self._records[contender.number] = contender.record(self.book.place)
-        score = self.race.score(contender)
-        if self._raising.shows_nothing(contender.number):
-            self.race.drop(contender, 0 if self._waiting else wanted - made)
-            self._raising.set_aside(contender.number, contender.pair)
-        else:
-            self.race.judge(contender, before)
-            score = self.race.score(contender)
-        self._finder.tell(contender.pair, score)
-        return made
-
-    def _bet(self, contender: Contender, wanted: int) -> int:
-        """Play batch by batch until the draws are made or the claim is refuted."""
-        made, refuted = self._try_out(contender), self.account.refuted
-        patience = self._patience(contender)
-        while made < wanted and self.account.refuted == refuted:
-            now = max(patience, min(self.budget.hurry, _PATIENCE))
-            batch, left = contender.bettor.next_batch(patience=now), wanted - made
-            if not self._alone and left < 1.5 * batch:
-                batch = left  # no crumbs: a batch costs a refit, however small
-            size = self.budget.allows(batch, of=contender.number)
-            if size == 0:
-                break
-            made += size
-            self._play(contender, size)
-            if self._raising.is_fruitless(contender.number):
-                break
-        return made
-
-    def _try_out(self, contender: Contender) -> int:
-        """One draw of either side of a new pair, to see how long it takes; the draws made.
-
-        Only if the time is limited. They are learned from, not bet on.
-        """
-        made, number = 0, contender.number
-        if self.budget.seconds is None or contender.bettor.draws:
-            return made
-        first = int(np.random.default_rng(self.seed(9, number, 2)).integers(2))
-        for side in (first, 1 - first):
-            if self.budget.allows(1, of=number) == 0:
-                break
-            data = (contender.pair.data, contender.pair.neighbour)[side]
-            with noting(self.warnings), self.budget.spending(1, of=number):
-                outputs = draw_side(self.mechanism, data, 1, self.seed(9, number, side))
-            contender.bettor.learn(self.encoder.encode(outputs), np.array([side == 0]))
-            made += 1
-            self._note(self.budget.spent, contender)
-        return made
-
-    def _patience(self, contender: Contender) -> float:
-        """How rarely its experts learn: the rarer, the later it was met and the less it shows."""
-        if self._alone or self.race.over or self.race.is_hopeful(contender):
-            return 1.0
-        return min(1.0 + _PATIENCE_GROWTH * contender.number, _PATIENCE)
-
-    def _play(self, contender: Contender, size: int) -> None:
-        """One batch: draw, bet, learn, settle."""
-        seed = self.seed(0, self._batches)
-        self._batches += 1
-        before = self.budget.spent
-        batch, table = self.draw(contender, size, seed, of=contender.number)
-        ones = int(np.count_nonzero(batch.labels))
-        self._raising.see(contender.number, batch.outputs, data=ones, neighbour=size - ones)
-        target = self.account.target(contender.number, contender.stake)
-        contender.bettor.settled = self.account.settled
-        crossing = contender.bettor.play(table, batch.labels, target=target)
-        factor = contender.stake.log_factor(contender.bettor.log_wealth)
-        self.account.update(contender.number, factor, crossed=crossing is not None)
-        self._note(before + (size if crossing is None else crossing), contender)
-
-    def _note(self, samples: int, contender: Contender) -> None:
-        self._trace.append((samples, self.account.log_wealth))
-        if len(self._trace) > _TRACE:
-            self._trace = [*self._trace[:-1:2], self._trace[-1]]
-        self._latest = contender
-        self._tell()
-
-    def _tell(self) -> None:
-        """Tell of the progress, if somebody wants to know and was not told just now."""
-        if self._progress is None or self._latest is None:
-            return
-        now = self.budget.elapsed
-        if now < self._progress_due:
-            return
-        self._progress_due = now + _PROGRESS_SECONDS
-        self._progress(
-            Progress(
-                pairs=max(self.pairs_tried, 1),
-                samples=self.budget.spent,
-                budget=self.budget.samples,
-                seconds=now,
-                limit=self.budget.seconds,
-                lower_bound=self.lower_bound,
-                log_wealth=self.account.log_wealth,
-                alpha=self.alpha,
-                pair=str(self._latest.pair),
-            )
-        )
-
     @property
     def lower_bound(self) -> float | None:
         """The highest level refuted together with all below it; None for a claim without levels."""
@@ -278,3 +75,231 @@ class Campaign:
             return None
         settled = self.account.settled
         return float(self.book.levels[settled - 1]) if settled else 0.0
+
+    def search(self) -> None:
+        """Search and bet until the claim is refuted or the budget is used up."""
+        run = self.run
+        run.budget.make_ready()
+        if run.budget.seconds is not None and run.budget.allows(1):
+            first = self._meet()
+            if first is not None:
+                self._give(first, 1)  # to see how fast it is, before the search is planned
+        try:
+            self._schedule()
+            tried, draws = self.pairs_tried, run.budget.spent
+            self._raising.raise_if_fruitless(tried, draws, refuted=self.refuted)
+        finally:  # also when interrupted: say what was not searched
+            with noting(run.warnings):
+                self._raising.warn(self.pairs_tried)
+        with noting(run.warnings):
+            run.watch.close()
+        run.budget.watch = self._tell
+
+    def certify(self) -> Counterexample | None:
+        """Certify an event on the strongest pair."""
+        strongest = self.scheduler.strongest
+        if strongest is None:
+            return None
+        self.run.watch.refuse_frozen()
+        return certify_candidate(self.run, strongest)
+
+    def findings(self, found: Counterexample | None) -> Findings:
+        """All that the bets found."""
+        strongest = self.scheduler.strongest
+        history = tuple(self._records[number] for number in sorted(self._records))[:MAX_HISTORY]
+        bets = None if strongest is None else strongest.bettor
+        return Findings(
+            evidence=self.evidence,
+            history=history,
+            strongest=None if strongest is None else strongest.record(self.book.place),
+            pairs_tried=self.pairs_tried,
+            lower_bound=self._certified_bound(found),
+            detectable=None if bets is None or self.refuted else detectable(self.run, bets),
+            outputs=()
+            if bets is None or found is not None
+            else histograms_of(self.run.encoder, bets.sample),
+        )
+
+    def _certified_bound(self, found: Counterexample | None) -> float | None:
+        """The certified bound: verdict and bound are both right with probability 1 - alpha.
+
+        Not refuted, or asked to sharpen: the ladder of levels. Refuted: the claim's own epsilon, or
+        what the event shows on fresh draws; never the better of ladder and event.
+        """
+        claim = self.run.claim
+        if not self.refuted or self.sharpen or not isinstance(claim, PureDP | ApproxDP):
+            return self.lower_bound
+        return bound_of_event(claim, found)
+
+    def _schedule(self) -> None:
+        """Give draws to one pair after the other until the search is over."""
+        budget, scheduler = self.run.budget, self.scheduler
+        while self.sharpen or self._waiting or not self.refuted:
+            scheduler.draws = budget.expected
+            if self._waiting and (scheduler.closed or self._raising.is_hopeless):
+                return
+            chosen, wanted = (None, _DRAWS_WITHOUT_OUTPUT) if self._waiting else scheduler.next()
+            if chosen is None and wanted > 0 and budget.allows(1):
+                chosen = self._meet()
+                if chosen is None:
+                    scheduler.closed = True
+                    continue
+            if chosen is None or self._give(chosen, wanted) == 0:
+                return
+            self._waiting = self._raising.waits_for_output
+
+    def _meet(self) -> Candidate | None:
+        """The finder's next pair, ready to be bet on; None if it has no more."""
+        pair = self._finder.ask()
+        if pair is None:
+            return None
+        number = len(self._records)
+        bettor = PairBettor(book_for(self.run.claim), self.run.encoder)
+        candidate = Candidate(number, pair, bettor, Stake(self._fraction(number)))
+        self.scheduler.enter(candidate)
+        return candidate
+
+    def _fraction(self, number: int) -> float:
+        """The share of the wealth that a pair is bet with: all of it if it is the only pair.
+
+        The fractions over n add up slowly: a thousand pairs that lose everything leave a
+        seventeenth.
+        """
+        if self._single_pair:
+            return 1.0
+        return _FRACTION / number if number > 0 else _FIRST_FRACTION
+
+    def _give(self, candidate: Candidate, wanted: int) -> int:
+        """Give a pair its draws, batch by batch; the number of draws made."""
+        before = candidate.log_wealth(self.book.place)
+        try:
+            made = self._bet(candidate, wanted)
+        finally:  # also when interrupted: what was drawn is on record
+            self._records[candidate.number] = candidate.record(self.book.place)
+        score = self.scheduler.score(candidate)
+        if self._raising.shows_nothing(candidate.number):
+            self.scheduler.drop(candidate, 0 if self._waiting else wanted - made)
+            self._raising.set_aside(candidate.number, candidate.pair)
+        else:
+            self.scheduler.update(candidate, before)
+            score = self.scheduler.score(candidate)
+        self._finder.tell(candidate.pair, score)
+        return made
+
+    def _bet(self, candidate: Candidate, wanted: int) -> int:
+        """Play batch by batch until the draws are made or the claim is refuted."""
+        budget = self.run.budget
+        made, refuted = self._try_out(candidate), self.refuted
+        patience = self._patience(candidate)
+        while made < wanted and self.refuted == refuted:
+            now = max(patience, min(budget.hurry, _MAX_PATIENCE))
+            batch, left = candidate.bettor.next_batch(patience=now), wanted - made
+            if not self._single_pair and left < 1.5 * batch:
+                batch = left  # a small rest is not worth a batch: each costs a refit
+            size = budget.allows(batch, key=candidate.number)
+            if size == 0:
+                break
+            made += size
+            self._play(candidate, size)
+            if self._raising.is_fruitless(candidate.number):
+                break
+        return made
+
+    def _try_out(self, candidate: Candidate) -> int:
+        """Draw once from each side of a new pair to see how long it takes; the draws made.
+
+        Only if the time is limited. These draws are learned from, not bet on.
+        """
+        run, made, number = self.run, 0, candidate.number
+        if run.budget.seconds is None or candidate.bettor.draws:
+            return made
+        first = int(run.rng(Stream.PROBE, number, 2).integers(2))
+        for side in (first, 1 - first):
+            if run.budget.allows(1, key=number) == 0:
+                break
+            data = (candidate.pair.data, candidate.pair.neighbour)[side]
+            with noting(run.warnings):
+                outputs = run.draw(data, 1, run.seed(Stream.PROBE, number, side), key=number)
+            candidate.bettor.learn(run.encoder.encode(outputs), np.array([side == 0]))
+            made += 1
+            self._note(run.budget.spent, candidate)
+        return made
+
+    def _patience(self, candidate: Candidate) -> float:
+        """How rarely its guessers train: more rarely the later it came and the less it shows."""
+        if self._single_pair or self.scheduler.closed or self.scheduler.is_earning(candidate):
+            return 1.0
+        return min(1.0 + _PATIENCE_PER_PAIR * candidate.number, _MAX_PATIENCE)
+
+    def _play(self, candidate: Candidate, size: int) -> None:
+        """One batch: draw, bet, learn, settle."""
+        seed = self.run.seed(Stream.TEST, self._batches)
+        self._batches += 1
+        before = self.run.budget.spent
+        batch, table = self.run.draw_labelled(candidate.pair, candidate.number, size, seed)
+        ones = int(np.count_nonzero(batch.labels))
+        self._raising.see(candidate.number, batch.outputs, data=ones, neighbour=size - ones)
+        bettor, account = candidate.bettor, self.account
+        target = account.target(candidate.number, candidate.stake)
+        bettor.settled = account.settled
+        crossing = bettor.play(table, batch.labels, target=target)
+        factor = candidate.stake.log_factor(bettor.log_wealth)
+        account.update(candidate.number, factor, crossed=crossing is not None)
+        self._note(before + (size if crossing is None else crossing), candidate)
+
+    def _note(self, samples: int, candidate: Candidate) -> None:
+        self._trace.append((samples, self.account.log_wealth))
+        if len(self._trace) > _MAX_TRACE:
+            self._trace = [*self._trace[:-1:2], self._trace[-1]]
+        self._latest = candidate
+        self._tell()
+
+    def _tell(self) -> None:
+        now = self.run.budget.elapsed
+        if self.run.progress is None or self._latest is None or now < self._progress_due:
+            return
+        self._progress_due = now + _PROGRESS_SECONDS
+        self.run.tell(
+            self._latest.pair,
+            pairs=max(self.pairs_tried, 1),
+            lower_bound=self.lower_bound,
+            log_wealth=self.account.log_wealth,
+        )
+
+
+def detectable(run: Run, bettor: PairBettor) -> float | None:
+    """About the least epsilon that the draws spent on a pair would have refuted there.
+
+    The log-odds that the guessers learned are made steeper until their bets would have refuted the
+    claim; the answer is how far the steepened log-odds reach. None for claims without an epsilon
+    and for those with a delta: an excess in delta alone has no epsilon at all, and may be missed.
+    """
+    claim = run.claim
+    if not isinstance(claim, PureDP | ApproxDP) or bettor.draws == 0:
+        return None
+    if claim.delta(claim.epsilon) > 0.0:
+        return None
+    sample = bettor.sample.thinned(run.budget.steps(FITTING_SECONDS))
+    mass = sample.ones + sample.zeros
+    log_odds = bettor.log_odds_of(sample)
+    order = np.argsort(np.abs(log_odds))
+    share = np.cumsum(mass[order]) / mass.sum()
+    reach = float(np.abs(log_odds)[order][np.searchsorted(share, 0.99).clip(max=len(order) - 1)])
+    if reach < 1e-9 or np.ptp(log_odds) < 1e-9:  # nothing to make steeper, as in a constant output
+        return None
+    needed = (math.log(1.0 / run.alpha) + _LEARNING_NATS) / bettor.draws
+    levels = np.array([claim.epsilon]), np.zeros(1)
+
+    def refutes(epsilon: float) -> bool:
+        steeper = log_odds * (epsilon / reach)
+        return float(growth(tune(steeper, mass, *levels), steeper, mass)[0]) >= needed
+
+    low, high = claim.epsilon, claim.epsilon + 0.01
+    while not refutes(high):
+        low, high = high, 2.0 * high
+        if high > _MAX_DETECTABLE:
+            return None
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if refutes(middle) else (middle, high)
+    return high

@@ -1,9 +1,9 @@
-"""From a refutation to an event in words, certified on fresh samples.
+"""From a refutation to an event in words, certified on fresh draws.
 
 The event is chosen on outputs seen before; its probabilities are bounded on outputs that had no say
 in the choice. The bounds hold together with probability `1 - alpha`: exact binomial bounds (Clopper
 and Pearson 1934) where the number of draws was fixed beforehand, bounds that hold at every number
-of draws at once (Robbins 1970) where the clock may end them.
+of draws at once (Robbins 1970) where the clock may end them (docs/mathematics.md, section 4).
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
-from dpaudit.arrays import Floats
-from dpaudit.auditing.betting_loop import Campaign
-from dpaudit.auditing.budget import CHOOSING_SECONDS, FITTING_SECONDS, Budget
+from dpaudit.arrays import Floats, Labels
+from dpaudit.auditing.budget import (
+    CHOOSING_SECONDS,
+    FITTING_SECONDS,
+    MAX_CERTIFYING_DRAWS,
+    Budget,
+)
 from dpaudit.auditing.output_histogram import HistogramCounter
 from dpaudit.auditing.rounds import MAX_CALL, CountedCalls, Fresh, Rounds, count_calls
-from dpaudit.auditing.scheduler import Contender
+from dpaudit.auditing.run import Run, Stream
+from dpaudit.auditing.scheduler import Candidate
 from dpaudit.bounds import epsilon_from_event, make_ready
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event, words_of
 from dpaudit.guessing import Sample
-from dpaudit.mechanism import SIDES, Calls, Mechanism, Watch
+from dpaudit.mechanism import SIDES, Calls, Watch
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, Outputs, Table, stack
 from dpaudit.results import Counterexample
@@ -34,22 +38,20 @@ from dpaudit.testers import levels_of
 
 EventChoice = Callable[..., tuple[Event, bool]]  # as `strongest_event`
 
-MOST = 80_000  # draws, both sides together
-FOR_CHOOSING = 0.4  # of them, to choose the event by: a refutation can come too early to tell
-_TIME_FOR_DRAWS = 0.9  # of what is left of it, to guess how many draws will come
-_FEW = 1_000  # draws that fit into the time: too few to spend some on choosing
+CHOOSING_SHARE = 0.4  # of the certifying draws: a refutation can come too early to choose an event
+_DRAWING_SHARE = 0.9  # of the time left, when the number of draws is estimated
+_DRAWS_WORTH_SHARING = 1_000  # if fewer fit into the time, all of them certify
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Suspect:
-    """A pair on which a claim was refuted, and the outputs to choose an event by.
+class SeenOutputs:
+    """The outputs of a pair on which an event is chosen.
 
-    `log_odds` gives a guess at the log-odds of `data` for each row of a sample, the suspect's own
-    or a part of it; it is asked for only where the claim is a whole profile.
+    `log_odds` guesses the log-odds of `data` for each row of the sample, or of a part of it. It is
+    called only where the claim is a whole profile.
     """
 
     pair: Pair
-    claim: Claim
     encoder: Encoder
     sample: Sample
     log_odds: Callable[[Sample], Floats]
@@ -57,19 +59,18 @@ class Suspect:
     number: int = 0  # of the pair, by which the watch knows it
 
 
-def suspect(
+def seen_outputs(
     pair: Pair,
-    claim: Claim,
-    seen: tuple[Outputs, Outputs],
+    outputs: tuple[Outputs, Outputs],
     rng: np.random.Generator,
     *,
     encoder: Encoder,
     watch: Watch | None = None,
     number: int = 0,
-) -> Suspect:
-    """The suspect of the outputs seen from either side."""
+) -> SeenOutputs:
+    """Outputs of both sides, shuffled, to choose an event on."""
     sample = Sample()
-    data, neighbour = (encoder.encode(side) for side in seen)
+    data, neighbour = (encoder.encode(side) for side in outputs)
     order = rng.permutation(len(data) + len(neighbour))  # a sample may keep the latest rows only
     both = stack([encoder.widen(data), neighbour])
     sample.add(both.take(order), order < len(data))
@@ -77,40 +78,98 @@ def suspect(
     def log_odds(part: Sample) -> Floats:
         from dpaudit.guessing import Ensemble
 
-        more = math.log(len(data) / len(neighbour))  # outputs of one side say nothing by their sum
+        more = math.log(len(data) / len(neighbour))  # the numbers drawn per side are no evidence
         return np.asarray(Ensemble(both.columns).fit(part) - more)
 
-    return Suspect(
-        pair=pair,
-        claim=claim,
-        encoder=encoder,
-        sample=sample,
-        log_odds=log_odds,
-        watch=watch,
-        number=number,
+    return SeenOutputs(
+        pair=pair, encoder=encoder, sample=sample, log_odds=log_odds, watch=watch, number=number
+    )
+
+
+def seen_of(run: Run, candidate: Candidate) -> SeenOutputs:
+    """The outputs that a pair was bet on with."""
+    return SeenOutputs(
+        pair=candidate.pair,
+        encoder=run.encoder,
+        sample=candidate.bettor.sample,
+        log_odds=candidate.bettor.log_odds_of,
+        watch=run.watch,
+        number=candidate.number,
     )
 
 
 def certify(
-    found: Suspect,
-    fresh: Fresh,
-    *,
-    draws: int,
-    alpha: float,
-    seed: tuple[int, ...],
+    seen: SeenOutputs, claim: Claim, fresh: Fresh, *, draws: int, alpha: float
 ) -> Counterexample | None:
     """Put the strongest event into words and certify it; None if a side has no fresh outputs.
 
-    `fresh` gives outputs of either side, about `draws` of each and a number that was fixed
-    beforehand; `seed` draws them again.
+    `fresh` gives outputs of both sides, about `draws` of each; their number was fixed beforehand.
     """
-    chosen = _choose(found, draws, alpha, strongest_event, _level(found, found.sample))
-    return _counted(found, chosen, fresh, alpha=alpha, seed=seed, anytime=False)
+    level = _level(claim, seen, seen.sample)
+    chosen = _choose(seen, draws, alpha, strongest_event, level)
+    return _counted(seen, chosen, fresh, alpha=alpha, seed=(), anytime=False)
+
+
+def certify_on_draws(
+    run: Run,
+    seen: SeenOutputs,
+    *,
+    draws: int,
+    stream: Stream = Stream.CERTIFY,
+    choose: EventChoice = strongest_event,
+) -> Counterexample | None:
+    """Certify on `draws` fresh draws of each side; None if the budget allows none.
+
+    If the time is limited, the event is chosen on as many outputs as the time allows, and certified
+    on as many draws as come in time, whatever they show.
+    """
+    budget, seed = run.budget, (run.entropy, int(stream))
+    planned = min(draws, budget.affordable(by=budget.until(_DRAWING_SHARE)) // 2)
+    if planned < 1:
+        return None
+    seen = replace(
+        seen,
+        sample=seen.sample.thinned(budget.steps(CHOOSING_SECONDS)),
+        watch=seen.watch or Watch(run.mechanism.name, seen.encoder),
+    )
+    level = _level(run.claim, seen, seen.sample.thinned(budget.steps(FITTING_SECONDS)))
+    chosen = _choose(seen, planned, run.alpha, choose, level)
+    budget.forget_work()
+    draws = min(draws, (budget.samples - budget.spent) // 2)
+    fresh = Rounds(mechanism=run.mechanism, pair=seen.pair, draws=draws, budget=budget, seed=seed)
+    limited = budget.seconds is not None
+    return _counted(seen, chosen, fresh, alpha=run.alpha, seed=seed, anytime=limited)
+
+
+def certify_candidate(run: Run, candidate: Candidate) -> Counterexample | None:
+    """Certify what the bets on a pair have found, with what is left of the budget."""
+    make_ready()
+    left, share = draws_left(run.budget), CHOOSING_SHARE
+    if run.budget.seconds is not None and run.budget.affordable() < _DRAWS_WORTH_SHARING:
+        share = 0.0  # the event is chosen on the outputs that were bet on
+    _learn_more(run, candidate, int(left * share))
+    return certify_on_draws(run, seen_of(run, candidate), draws=int(left * (1.0 - share)) // 2)
+
+
+def draws_left(budget: Budget) -> int:
+    """How many draws may still go into a certificate, both sides together."""
+    return min(MAX_CERTIFYING_DRAWS, budget.samples - budget.spent)
+
+
+def _learn_more(run: Run, candidate: Candidate, draws: int) -> None:
+    """Draw more outputs of the pair to choose the event on; they are not bet on."""
+    made, most = 0, max(min(MAX_CALL, -(-draws // 2)), 1)
+    number, by = candidate.number, run.budget.until(CHOOSING_SHARE)
+    while size := run.budget.timely(min(most, draws - made), key=number, by=by):
+        seed = run.seed(Stream.CHOOSE, made)
+        batch, table = run.draw_labelled(candidate.pair, number, size, seed)
+        candidate.bettor.learn(table, batch.labels)
+        made += size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Chosen:
-    """An event, the side on which it is likelier, and the delta at which it is to be certified."""
+    """An event, the side on which it is likelier, and the delta at which it is certified."""
 
     event: Event
     from_data: bool
@@ -118,9 +177,9 @@ class _Chosen:
 
 
 def _choose(
-    found: Suspect, draws: int, alpha: float, choose: EventChoice, level: tuple[float, float]
+    seen: SeenOutputs, draws: int, alpha: float, choose: EventChoice, level: tuple[float, float]
 ) -> _Chosen:
-    sample, (epsilon, delta) = found.sample, level
+    sample, (epsilon, delta) = seen.sample, level
     event, from_data = choose(
         sample.rows,
         sample.ones,
@@ -129,14 +188,14 @@ def _choose(
         delta=delta,
         draws=draws,
         alpha=alpha,
-        first=found.encoder.first,
-        last=found.encoder.last,
+        first=seen.encoder.first,
+        last=seen.encoder.last,
     )
     return _Chosen(event=event, from_data=from_data, delta=delta)
 
 
 def _counted(
-    found: Suspect,
+    seen: SeenOutputs,
     chosen: _Chosen,
     fresh: Fresh,
     *,
@@ -146,18 +205,18 @@ def _counted(
 ) -> Counterexample | None:
     """Count the event on fresh outputs; `anytime` if their number was not fixed beforehand."""
     event, delta = chosen.event, chosen.delta
-    sketcher = HistogramCounter(found.encoder, found.sample, event)
-    counted = count_calls(partial(_holds, found, event, sketcher), fresh)
-    if found.watch is not None:
-        _look_for_clusters(found, found.watch, event, counted)
+    histogram = HistogramCounter(seen.encoder, seen.sample, event)
+    counted = count_calls(partial(_holds, seen, event, histogram), fresh)
+    if seen.watch is not None:
+        _look_for_clusters(seen, seen.watch, event, counted)
     tallies = counted.tallies(alpha=alpha, anytime=anytime)
     if tallies is None:
         return None
     data, neighbour = tallies
     likely, unlikely = tallies if chosen.from_data else tallies[::-1]
     return Counterexample(
-        pair=found.pair,
-        event=words_of(event, found.encoder),
+        pair=seen.pair,
+        event=words_of(event, seen.encoder),
         likelier="data" if chosen.from_data else "neighbour",
         data=data,
         neighbour=neighbour,
@@ -165,126 +224,52 @@ def _counted(
         epsilon_lower=epsilon_from_event(likely.lower, unlikely.upper, delta),
         alpha=alpha,
         seed=seed,
-        rule=rule_of(event, found.encoder),
-        outputs=sketcher.outlines(),
+        rule=rule_of(event, seen.encoder),
+        outputs=histogram.histograms(),
     )
 
 
 def _holds(
-    found: Suspect, event: Event, sketcher: HistogramCounter, side: int, outputs: Outputs
-) -> npt.NDArray[np.bool_]:
-    """Which outputs of a call are in the event; they are watched, and counted for the sketch."""
-    table = found.encoder.encode(outputs)
+    seen: SeenOutputs, event: Event, histogram: HistogramCounter, side: int, outputs: Outputs
+) -> Labels:
+    """Which outputs of a call are in the event; they are watched and counted for the figure."""
+    table = seen.encoder.encode(outputs)
     hits = event.holds(table)
-    sketcher.see(side, table, hits)
-    if found.watch is not None:
-        found.watch.see_call(("fresh", found.number, side), outputs)
+    histogram.see(side, table, hits)
+    if seen.watch is not None:
+        seen.watch.see_call(("fresh", seen.number, side), outputs)
     return hits
 
 
-def _look_for_clusters(found: Suspect, watch: Watch, event: Event, counted: CountedCalls) -> None:
+def _look_for_clusters(
+    seen: SeenOutputs, watch: Watch, event: Event, counted: CountedCalls
+) -> None:
     """Raise `DependentDraws` if the event comes in clusters, call by call."""
 
-    def holds(table: Table) -> npt.NDArray[np.bool_]:
-        return event.holds(found.encoder.widen(table))
+    def holds(table: Table) -> Labels:
+        return event.holds(seen.encoder.widen(table))
 
-    words = words_of(event, found.encoder)
+    words = words_of(event, seen.encoder)
     watch.refuse_frozen()
     watch.independence.count(words, *counted.calls)
     sides: dict[Hashable, Calls] = {
-        (found.number, side): calls for side, calls in zip(SIDES, counted.calls, strict=True)
+        (seen.number, side): calls for side, calls in zip(SIDES, counted.calls, strict=True)
     }
     watch.independence.count_with_earlier(words, holds, sides)
 
 
-def certify_on_draws(
-    found: Suspect,
-    mechanism: Mechanism,
-    *,
-    draws: int,
-    alpha: float,
-    budget: Budget,
-    seed: tuple[int, ...],
-    choose: EventChoice = strongest_event,
-) -> Counterexample | None:
-    """Certify on `draws` fresh draws of the mechanism on either side; None if there is no room.
-
-    If the time is limited, the event is chosen on as many outputs as it allows, and certified on
-    as many draws as come in time, whatever they show. `seed` is the audit's entropy and the key of
-    these draws.
-    """
-    planned = min(draws, budget.affordable(by=budget.until(_TIME_FOR_DRAWS)) // 2)
-    if planned < 1:
-        return None
-    found = replace(
-        found,
-        sample=found.sample.thinned(budget.steps(CHOOSING_SECONDS)),
-        watch=found.watch or Watch(mechanism.name, found.encoder),
-    )
-    level = _level(found, found.sample.thinned(budget.steps(FITTING_SECONDS)))
-    chosen = _choose(found, planned, alpha, choose, level)
-    budget.forget_work()
-    draws = min(draws, (budget.samples - budget.spent) // 2)
-    fresh = Rounds(mechanism=mechanism, pair=found.pair, draws=draws, budget=budget, seed=seed)
-    limited = budget.seconds is not None
-    return _counted(found, chosen, fresh, alpha=alpha, seed=seed, anytime=limited)
-
-
-def certify_bets(campaign: Campaign, contender: Contender) -> Counterexample | None:
-    """Certify what the bets on a pair have found, with what is left of the budget."""
-    make_ready()
-    budget = campaign.budget
-    left = min(MOST, budget.samples - budget.spent)
-    hurried = budget.seconds is not None and budget.affordable() < _FEW
-    choosing = 0.0 if hurried else FOR_CHOOSING  # else by what was bet on
-    _learn_more(campaign, contender, int(left * choosing))
-    return certify_on_draws(
-        suspect_of_bets(campaign, contender),
-        campaign.mechanism,
-        draws=int(left * (1.0 - choosing)) // 2,
-        alpha=campaign.alpha,
-        budget=budget,
-        seed=(campaign.entropy, 1),
-    )
-
-
-def suspect_of_bets(campaign: Campaign, contender: Contender) -> Suspect:
-    """The suspect of a pair that was bet on."""
-    bettor = contender.bettor
-    return Suspect(
-        pair=contender.pair,
-        claim=campaign.claim,
-        encoder=campaign.encoder,
-        sample=bettor.sample,
-        log_odds=bettor.log_odds_of,
-        watch=campaign.watch,
-        number=contender.number,
-    )
-
-
-def _learn_more(campaign: Campaign, contender: Contender, draws: int) -> None:
-    """Draw more outputs of the pair to choose the event by; they are not bet on."""
-    made, most = 0, max(min(MAX_CALL, -(-draws // 2)), 1)
-    budget, by = campaign.budget, campaign.budget.until(FOR_CHOOSING)
-    while size := budget.timely(min(most, draws - made), of=contender.number, by=by):
-        batch, table = campaign.draw(contender, size, campaign.seed(3, made), of=contender.number)
-        contender.bettor.learn(table, batch.labels)
-        made += size
-
-
-def _level(found: Suspect, sample: Sample) -> tuple[float, float]:
+def _level(claim: Claim, seen: SeenOutputs, sample: Sample) -> tuple[float, float]:
     """The `(epsilon, delta)` of the claim that the event is to break.
 
     For a profile it is the tangent that the guesses break most, by their estimate of
     `H_eps - delta` on a sample; no fresh output has a say in it.
     """
-    claim = found.claim
     if isinstance(claim, PureDP):
         return claim.epsilon, 0.0
     if isinstance(claim, ApproxDP):
         return claim.epsilon, claim.delta_at_epsilon
     from_data, from_neighbour = sample.ones.sum(), sample.zeros.sum()
-    log_odds = found.log_odds(sample)
+    log_odds = seen.log_odds(sample)
 
     def excess(level: tuple[float, float]) -> float:
         epsilon, delta = level

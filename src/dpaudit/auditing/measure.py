@@ -1,55 +1,76 @@
 """The largest epsilon that can be certified on one pair with a given number of draws.
 
-Some of the draws teach several readers to tell the sides apart, others choose one of them and what
-a guess of it is worth, and all that are left are guessed and counted: one exact bound at the end.
-Readers may learn from both sides with the same random numbers, where fewer draws then do: an eighth
-of all, otherwise a third. What is counted is drawn independently, always. Where an audit asks
-whether a claim holds, and may stop at any time, this asks for a number, once.
+Some of the draws train several guessers to tell the sides apart, others choose one of them and how
+much its guesses weigh, and the rest are guessed and counted: one exact bound at the end. Where an
+audit asks whether a claim holds, and may stop at any time, this asks for a number, once.
+
+Guessers may learn from *paired draws*: outputs of both sides that share their random numbers. Where
+noise moves both sides alike, it cancels out of what tells them apart, and far fewer draws train as
+well (common random numbers: Glasserman and Yao 1992). That holds for noise that is added; it fails
+for bits that are flipped, and for libraries with random numbers of their own. So a pilot measures
+it. What is counted is always drawn independently.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dpaudit.auditing.arguments import check_alpha, check_budget, check_floats, entropy_of
-from dpaudit.auditing.measured_draws import Source
-from dpaudit.auditing.paired_correlation import paired_correlation
+from dpaudit.auditing.run import check_alpha, check_budget, check_floats, entropy_of
 from dpaudit.bounds import percent_below, round_down
-from dpaudit.guessing import Counts, Guess, best_guess, most_likely, recipes
-from dpaudit.mechanism import Mechanism, OnError, with_errors
+from dpaudit.guessing import (
+    Counts,
+    Guess,
+    Labelled,
+    LinearScore,
+    as_known,
+    best_guess,
+    most_likely,
+    recipes,
+)
+from dpaudit.mechanism import (
+    Batch,
+    Mechanism,
+    OnError,
+    Watch,
+    draw_labelled,
+    draw_paired,
+    with_errors,
+)
 from dpaudit.neighbours import Pair
-from dpaudit.outputs import Encoder, FloatView
+from dpaudit.outputs import Encoder, FloatView, stack
 
 DEFAULT_SAMPLES = 1_000_000
-FEWEST_SAMPLES = 1_000
-_MOST_LEARNED, _MOST_CHOOSING = 3_000_000, 1_000_000
-_PILOT = 20_000  # draws that show whether twins are worth more than strangers
-_KIN = 0.5  # correlation of twins from which on they are: a score of them varies half as much
+MIN_SAMPLES = 1_000
+_MAX_TRAINING_DRAWS, _MAX_CHOOSING_DRAWS = 3_000_000, 1_000_000
+_MAX_PILOT_DRAWS = 20_000  # that show whether paired draws train better
+_USEFUL_CORRELATION = 0.5  # of paired draws: a score of them varies half as much
+_CALL_DRAWS = 65_536
+_MIN_CALLS = 32  # on each side: draws are compared between calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shares:
-    """How much of all draws is learned from, and how much chooses a reader."""
+    """How much of all draws trains the guessers, and how much chooses one of them."""
 
-    to_learn: float
-    to_choose: float
+    training: float
+    choosing: float
 
 
-_AS_STRANGERS = _Shares(to_learn=0.2, to_choose=0.12)
-_AS_TWINS = _Shares(to_learn=0.08, to_choose=0.04)
+_INDEPENDENT = _Shares(training=0.2, choosing=0.12)
+_PAIRED = _Shares(training=0.08, choosing=0.04)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpsilonBound:
     """A lower bound on epsilon: with probability `1 - alpha` no smaller epsilon holds on the pair.
 
-    Of `guesses` outputs that were judged by a rule fixed beforehand, `right` came from the side
-    that the rule named. `counts` has both for each stake: sure guesses count more.
+    A rule that was fixed beforehand guessed the side of `guesses` outputs, and `right` of the
+    guesses were right. `counts` has both numbers for each weight: surer guesses weigh more.
     """
 
     mechanism: str
@@ -65,12 +86,12 @@ class EpsilonBound:
 
     @property
     def right(self) -> int:
-        """How many guesses were right, whatever their stakes."""
+        """How many guesses were right, whatever their weights."""
         return sum(self.counts.right)
 
     @property
     def guesses(self) -> int:
-        """How many outputs were guessed, whatever the stakes."""
+        """How many outputs were guessed, whatever the weights."""
         return sum(self.counts.guesses)
 
     def __str__(self) -> str:
@@ -95,11 +116,10 @@ def measure_epsilon(
 ) -> EpsilonBound:
     """Certify the largest epsilon of pure DP that the draws allow, on one pair of datasets.
 
-    The bound is above the true epsilon of the mechanism with probability at most `alpha`. All
-    `samples` (a million if not given) are drawn; those that are counted, on either side as a fair
-    coin says, each from random numbers of its own. `progress` is called with the draws made and
+    The bound exceeds the true epsilon of the mechanism with probability at most `alpha`. All
+    `samples` (a million if not given) are drawn. `progress` is called with the draws made and
     wanted. The same `rng` gives the same bound. With `floats="bits"` how floats are rounded counts
-    too; otherwise a float is a real number. An error is an output, unless every draw raises:
+    too; otherwise a float is a real number. An error is an output, unless every draw raises one:
     `on_error` is that of `dpaudit.audit`. Draws that depend on each other bound nothing: then
     `DependentDraws` is raised.
 
@@ -111,14 +131,14 @@ def measure_epsilon(
     True
     """
     check_alpha(alpha)
-    check_budget(samples, None)
+    check_budget(samples)
     check_floats(floats)
     total = DEFAULT_SAMPLES if samples is None else int(samples)
-    if total < FEWEST_SAMPLES:
-        raise ValueError(f"samples must be at least {FEWEST_SAMPLES}, got {samples!r}.")
+    if total < MIN_SAMPLES:
+        raise ValueError(f"samples must be at least {MIN_SAMPLES}, got {samples!r}.")
     start, entropy = time.perf_counter(), entropy_of(rng)
     subject = with_errors(mechanism, on_error)
-    source = Source(
+    source = _LabelledDraws(
         subject,
         Pair(data, neighbour),
         entropy=entropy,
@@ -144,8 +164,21 @@ def measure_epsilon(
     )
 
 
-def _count(guess: Guess, source: Source, draws: int) -> Counts:
-    """Guess so many draws; `DependentDraws` if the right guesses come in clusters."""
+def _chosen(source: _LabelledDraws, total: int, alpha: float) -> Guess:
+    """Train several guessers, and choose one by draws that none of them was trained on."""
+    pilot = source.learn(min(int(_PAIRED.training * total) // 2, _MAX_PILOT_DRAWS), paired=True)
+    paired = paired_correlation(pilot) >= _USEFUL_CORRELATION
+    shares = _PAIRED if paired else _INDEPENDENT
+    training = min(int(shares.training * total), _MAX_TRAINING_DRAWS)
+    choosing = min(int(shares.choosing * total), _MAX_CHOOSING_DRAWS)
+    seen = source.learn(training - source.made, paired=paired)
+    fresh = source.draw(choosing, paired=paired)
+    reader, odds, known = most_likely(recipes(seen.table), seen, fresh)
+    return best_guess(reader, odds, known.table, draws=total - source.made, alpha=alpha)
+
+
+def _count(guess: Guess, source: _LabelledDraws, draws: int) -> Counts:
+    """Guess fresh draws; `DependentDraws` if the right guesses come in clusters."""
     counts = Counts()
     data: list[tuple[int, int]] = []  # right guesses and draws of each call
     neighbour: list[tuple[int, int]] = []
@@ -162,14 +195,85 @@ def _count(guess: Guess, source: Source, draws: int) -> Counts:
     return counts
 
 
-def _chosen(source: Source, total: int, alpha: float) -> Guess:
-    """Teach several readers, and choose a guess of one by draws that none of them has learned."""
-    pilot = source.learn(min(int(_AS_TWINS.to_learn * total) // 2, _PILOT), twins=True)
-    twins = paired_correlation(pilot) >= _KIN
-    shares = _AS_TWINS if twins else _AS_STRANGERS
-    to_learn = min(int(shares.to_learn * total), _MOST_LEARNED)
-    to_choose = min(int(shares.to_choose * total), _MOST_CHOOSING)
-    seen = source.learn(to_learn - source.made, twins=twins)
-    fresh = source.draw(to_choose, twins=twins)
-    reader, odds, known = most_likely(recipes(seen.table), seen, fresh)
-    return best_guess(reader, odds, known.table, draws=total - source.made, alpha=alpha)
+def paired_correlation(paired: Labelled) -> float:
+    """The correlation between the scores of the two outputs of a paired draw.
+
+    The score is trained on one side of some paired draws and on the other side of others, so that
+    its training outputs are independent; the remaining paired draws are scored.
+
+    >>> rng = np.random.default_rng(0)
+    >>> labels, noise = np.arange(6000) % 2 == 0, rng.laplace(size=(3000, 2))
+    >>> def correlation(data, neighbour):
+    ...     outputs = np.hstack([data, neighbour]).reshape(6000, -1)
+    ...     return round(paired_correlation(Labelled(Encoder().encode(outputs), labels)), 1)
+    >>> correlation(0.1 + noise, noise), abs(correlation(0.1 + noise, rng.permutation(noise)))
+    (1.0, 0.0)
+    """
+    sides = np.flatnonzero(paired.labels), np.flatnonzero(~paired.labels)
+    count = min(map(len, sides))
+    third = count // 3
+    independent = np.concatenate([sides[0][:third], sides[1][third : 2 * third]])
+    score = LinearScore(paired.take(np.sort(independent)))
+    ours, theirs = (score(paired.table.take(side[2 * third : count])) for side in sides)
+    spread = float(ours.std() * theirs.std())
+    common = float(np.mean((ours - ours.mean()) * (theirs - theirs.mean())))
+    return common / spread if spread > 0.0 else 0.0
+
+
+class _LabelledDraws:
+    """Labelled draws of one pair, `total` in all, as tables with the columns learned so far."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        pair: Pair,
+        *,
+        entropy: int,
+        total: int,
+        encoder: Encoder,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.pair = pair
+        self.made = 0
+        self._mechanism = mechanism
+        self._entropy = entropy
+        self._total = total
+        self._encoder = encoder
+        self._progress = progress
+        self._learned: Labelled | None = None
+        self._call_draws = min(_CALL_DRAWS, -(-total // _MIN_CALLS))
+        self.watch = Watch(mechanism.name, encoder)
+
+    def learn(self, size: int, *, paired: bool) -> Labelled:
+        """Draw more outputs to learn from; all of them so far fix the columns and words."""
+        pieces = list(self._drawn(size, paired=paired))
+        if self._learned is not None:
+            pieces.insert(0, self._learned)
+        table = stack([self._encoder.widen(piece.table) for piece in pieces])
+        self._learned = Labelled(table, np.concatenate([piece.labels for piece in pieces]))
+        return self._learned
+
+    def draw(self, size: int, *, paired: bool = False) -> Iterator[Labelled]:
+        """Draw outputs piece by piece, read with the columns and words learned before."""
+        assert self._learned is not None
+        for piece in self._drawn(size, paired=paired):
+            yield Labelled(as_known(piece.table, self._learned.table), piece.labels)
+
+    def _drawn(self, size: int, *, paired: bool) -> Iterator[Labelled]:
+        left = size
+        while left > 0:
+            batch = self._batch(min(self._call_draws, left), paired=paired)
+            piece = len(batch.labels)
+            self.made, left = self.made + piece, left - piece
+            if self._progress is not None:
+                self._progress(self.made, self._total)
+            table = self._encoder.encode(batch.outputs)
+            self.watch.see_batch("pair", batch, table)
+            yield Labelled(table, batch.labels)
+
+    def _batch(self, size: int, *, paired: bool) -> Batch:
+        """One call on each side; paired draws come in twos, so the last may be missing."""
+        seed = np.random.SeedSequence(self._entropy, spawn_key=(self.made,))
+        if paired and size > 1:
+            return draw_paired(self._mechanism, self.pair, size // 2, seed)
+        return draw_labelled(self._mechanism, self.pair, size, seed)

@@ -1,7 +1,7 @@
 """What the outputs looked like, for a figure: counts at the places that tell the sides apart.
 
-The bars are laid out on outputs seen before; those that certify the event are then counted in them,
-piece by piece as they are drawn. Nothing is drawn for a sketch, and nothing but the counts is kept.
+The bars are laid out on outputs seen before; the outputs that certify the event are then counted in
+them as they are drawn. The figure costs no draws, and only the counts are kept.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dpaudit.guessing import Sample
 from dpaudit.outputs import OTHER, Encoder, Table
 from dpaudit.results import OutputHistogram
 
-_PLACES = 2  # of the output, the most telling ones
+_MAX_PLACES = 2  # of the output that are shown
 _BINS = 36
-_NUMBERS = 32  # a place with at most so many different numbers shows each of them
-_WORDS = 10
-_TAILS = 0.002  # of the outputs, on either end, share the outermost bins
+_MAX_NUMBERS = 32  # a place with more different numbers shows bins
+_MAX_WORDS = 10
+_TAIL_SHARE = 0.002  # of the outputs, at each end, fall into the outermost bins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,10 +59,10 @@ class HistogramCounter:
     >>> encoder, sample = Encoder(), Sample()
     >>> table = encoder.encode(["yes", "no", "yes", "no", "yes", "yes"])
     >>> sample.add(table, np.array([True, False, True, False, True, False]))
-    >>> sketcher = HistogramCounter(encoder, sample)
-    >>> sketcher.see(0, encoder.encode(["yes", "no", "maybe"]))
-    >>> [outline] = sketcher.outlines()
-    >>> outline.values, outline.data
+    >>> counter = HistogramCounter(encoder, sample)
+    >>> counter.see(0, encoder.encode(["yes", "no", "maybe"]))
+    >>> [histogram] = counter.histograms()
+    >>> histogram.values, histogram.data
     (("'yes'", "'no'", 'other'), (1, 1, 1))
     """
 
@@ -86,11 +86,11 @@ class HistogramCounter:
             counts[0, 0] += _counted(bars, sample, sample.ones)
             counts[1, 0] += _counted(bars, sample, sample.zeros)
 
-    def outlines(self) -> tuple[OutputHistogram, ...]:
-        """What was counted, one outline for each place."""
-        return tuple(map(self._outline, self._bars, self._counts))
+    def histograms(self) -> tuple[OutputHistogram, ...]:
+        """What was counted, one histogram for each place."""
+        return tuple(map(self._histogram, self._bars, self._counts))
 
-    def _outline(self, bars: Bars, counts: Floats) -> OutputHistogram:
+    def _histogram(self, bars: Bars, counts: Floats) -> OutputHistogram:
         column, encoder = bars.column, self._encoder
         values = [encoder.value(column, number) for number in bars.numbers]
         values += [encoder.word(column, code) for code in bars.codes.tolist()]
@@ -110,22 +110,22 @@ class HistogramCounter:
 
 
 def histograms_of(encoder: Encoder, sample: Sample) -> tuple[OutputHistogram, ...]:
-    """What a sample remembers of the outputs of either side; nothing if it has seen none."""
+    """The histograms of what a sample remembers; none if it is empty."""
     if sample.size == 0:
         return ()
-    sketcher = HistogramCounter(encoder, sample)
-    sketcher.see_sample(sample)
-    return sketcher.outlines()
+    counter = HistogramCounter(encoder, sample)
+    counter.see_sample(sample)
+    return counter.histograms()
 
 
 def _most_telling(sample: Sample, event: Event | None) -> list[Bars]:
     """The bars of the event's columns, then of those on which the sides differ most."""
     spoken_of = {} if event is None else {part.column: part for part in singles(event)}
     found = []
-    for column in spoken_of if len(spoken_of) >= _PLACES else range(sample.rows.columns):
+    for column in spoken_of if len(spoken_of) >= _MAX_PLACES else range(sample.rows.columns):
         bars = _bars(sample, column, _threshold(spoken_of.get(column)))
         found.append((column not in spoken_of, -_difference(bars, sample), column, bars))
-    return [bars for *_, bars in sorted(found, key=lambda entry: entry[:3])[:_PLACES]]
+    return [bars for *_, bars in sorted(found, key=lambda entry: entry[:3])[:_MAX_PLACES]]
 
 
 def _threshold(part: Event | None) -> float | None:
@@ -148,7 +148,7 @@ def _bars(sample: Sample, column: int, threshold: float | None) -> Bars:
     values, where = np.unique(numbers[finite], return_inverse=True)
     counts = _weighed(where.reshape(-1), weights[finite], len(values))
     values, counts = values[counts > 0], counts[counts > 0]
-    few = len(values) <= _NUMBERS and counts.sum() >= 2 * len(values)
+    few = len(values) <= _MAX_NUMBERS and counts.sum() >= 2 * len(values)
     return Bars(
         column=column,
         edges=np.empty(0) if few else _edges(values, counts, threshold),
@@ -162,14 +162,14 @@ def _words(codes: npt.NDArray[np.int32], weights: Floats) -> npt.NDArray[np.int3
     seen, where = np.unique(codes, return_inverse=True)
     counts = _weighed(where.reshape(-1), weights, len(seen))
     counts[seen == OTHER] = 0.0
-    often = np.argsort(-counts, kind="stable")[:_WORDS]
+    often = np.argsort(-counts, kind="stable")[:_MAX_WORDS]
     return np.sort(seen[often[counts[often] > 0]])
 
 
 def _edges(values: Floats, counts: Floats, threshold: float | None) -> Floats:
     """Even bins over all but the tails, with an edge at the threshold, or between whole numbers."""
     share = np.cumsum(counts) / counts.sum()
-    ends = np.searchsorted(share, (_TAILS, 1.0 - _TAILS)).clip(max=len(values) - 1)
+    ends = np.searchsorted(share, (_TAIL_SHARE, 1.0 - _TAIL_SHARE)).clip(max=len(values) - 1)
     low, high = values[ends] if ends[0] < ends[1] else values[[0, -1]]
     width = float(high / _BINS - low / _BINS)
     if np.all(values == np.floor(values)) and width < 1e9:

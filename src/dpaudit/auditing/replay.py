@@ -1,7 +1,7 @@
-"""A counterexample again: its event counted on fresh samples, of the same code or of another.
+"""A counterexample again: its event counted on fresh draws, of the same code or of other code.
 
-Nothing is searched, so a few draws are enough: as many as the counts seen before say are needed.
-The bounds hold whatever those counts were, because no fresh sample had a say in them.
+Nothing is searched, so few draws are enough: as many as the earlier counts say are needed. The
+bounds hold whatever those counts were, because no fresh draw had a say in them.
 """
 
 from __future__ import annotations
@@ -11,27 +11,25 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from dpaudit.auditing.arguments import check_arguments, check_budget, entropy_of
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.certify import MOST
+from dpaudit.arrays import Labels
+from dpaudit.auditing.budget import MAX_CERTIFYING_DRAWS, Budget
 from dpaudit.auditing.ledger import Ledger
 from dpaudit.auditing.rounds import Rounds, count_calls
+from dpaudit.auditing.run import Run, Stream, check_arguments, check_budget, entropy_of, result
 from dpaudit.bounds import epsilon_from_event
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.domains import is_whole
 from dpaudit.errors import CannotReplay
 from dpaudit.events import Rule
-from dpaudit.mechanism import Mechanism, OnError, Watch, with_errors
+from dpaudit.mechanism import Mechanism, OnError, with_errors
 from dpaudit.neighbours import NO_DATASETS
-from dpaudit.outputs import Encoder, Outputs, short
+from dpaudit.outputs import Outputs, short
 from dpaudit.results import REPLAY, Audit, Counterexample, Tally
 from dpaudit.testers import Outcome
 
-_FEWEST = 64  # draws of a side
-_KEY = 8  # of the draws; no audit has it, so that they are fresh with the audit's own seed too
-_SET_BACK = 3.0  # standard errors by which what was seen is set back: all but one in 500 succeed
+_MIN_DRAWS = 64  # of a side
+_SAFETY_ERRORS = 3.0  # standard errors taken off the earlier counts: 499 replays in 500 succeed
 
 
 def replay(
@@ -44,12 +42,12 @@ def replay(
     rng: np.random.Generator | int | None = None,
     on_error: OnError = "output",
 ) -> Counterexample:
-    """Count the event of a counterexample on fresh samples, and certify its bounds anew.
+    """Count the event of a counterexample on fresh draws, and certify its bounds anew.
 
-    The bounds of what comes back hold with probability at least `1 - alpha`; its
-    `.breaks(claim)` says whether they still refute. `samples` bounds the draws of both sides
-    together (80 000 if not given); as many are made as the counts seen before say are needed.
-    `on_error` is that of `dpaudit.audit`, and so is `DependentDraws`.
+    The bounds of the result hold with probability at least `1 - alpha`; its `.breaks(claim)` says
+    whether they still refute. `samples` bounds the draws of both sides together (80 000 if not
+    given); as many are made as the earlier counts say are needed. `on_error` and `rng` are those
+    of `dpaudit.audit`, and so is the error `DependentDraws`.
 
     >>> import numpy as np, dpaudit
     >>> def noisy_sum(data, size, rng, scale=1.0):
@@ -64,28 +62,65 @@ def replay(
     >>> dpaudit.replay(found, mended, dpaudit.PureDP(1.0), rng=8).breaks(dpaudit.PureDP(1.0))
     False
     """
-    check_arguments(claim, alpha, None)
-    check_budget(samples, None)
-    rule, seed = _rule(found), (entropy_of(rng), _KEY)
-    subject = with_errors(mechanism, on_error)
+    check_arguments(claim, alpha)
+    check_budget(samples)
+    most = MAX_CERTIFYING_DRAWS if samples is None else int(samples)
+    run = Run(
+        mechanism=with_errors(mechanism, on_error),
+        claim=claim,
+        alpha=float(alpha),
+        budget=Budget(most, None),
+        entropy=entropy_of(rng),
+    )
+    return _replayed(run, found)
+
+
+def audit_by_replay(
+    found: Counterexample,
+    mechanism: Mechanism,
+    claim: Claim,
+    *,
+    alpha: float,
+    rng: np.random.Generator | int | None,
+    on_error: OnError = "output",
+) -> Audit:
+    """A replay as an audit: refuted if the event still breaks the claim, with all of alpha."""
+    run = Run(
+        mechanism=with_errors(mechanism, on_error),
+        claim=claim,
+        alpha=float(alpha),
+        budget=Budget(MAX_CERTIFYING_DRAWS, None),
+        entropy=entropy_of(rng),
+    )
+    again = _replayed(run, found)
+    broken, draws = again.breaks(claim), run.budget.spent
+    shown = again.epsilon_lower if broken and isinstance(claim, PureDP | ApproxDP) else None
+    outcome = Outcome(refuted=broken, strength_lower=shown, score=again.epsilon_lower)
+    ledger = Ledger(claim, run.alpha, tester=REPLAY)
+    ledger.enter(found.pair, outcome, share=1.0, draws=draws, samples=draws)
+    made = result(run, ledger.findings(), "1 known counterexample", again if broken else None)
+    return replace(made, floats="bits") if _rule(found).is_about_floats else made
+
+
+def _replayed(run: Run, found: Counterexample) -> Counterexample:
+    rule, claim, seed = _rule(found), run.claim, (run.entropy, int(Stream.REPLAY))
     if isinstance(claim, PureDP | ApproxDP):  # the claim may have another delta than the saved one
         found = replace(found, delta=claim.delta(claim.epsilon))
-    most = max((MOST if samples is None else int(samples)) // 2, 1)
-    draws = min(needed(found, claim, alpha), most)
-    budget = Budget(2 * draws, None)
-    fresh = Rounds(mechanism=subject, pair=found.pair, draws=draws, budget=budget, seed=seed)
-    watch = Watch(subject.name, Encoder())
+    draws = min(needed(found, claim, run.alpha), max(run.budget.samples // 2, 1))
+    fresh = Rounds(
+        mechanism=run.mechanism, pair=found.pair, draws=draws, budget=run.budget, seed=seed
+    )
 
-    def holds(side: int, outputs: Outputs) -> npt.NDArray[np.bool_]:
-        watch.see_call(side, outputs)
+    def holds(side: int, outputs: Outputs) -> Labels:
+        run.watch.see_call(side, outputs)
         return rule.holds(outputs)
 
     counted = count_calls(holds, fresh)
-    watch.refuse_frozen()
-    watch.independence.count(found.event, *counted.calls)
-    tallies = counted.tallies(alpha=alpha, anytime=False)
+    run.watch.refuse_frozen()
+    run.watch.independence.count(found.event, *counted.calls)
+    tallies = counted.tallies(alpha=run.alpha, anytime=False)
     assert tallies is not None
-    return _certified(replace(found, alpha=float(alpha), seed=seed, outputs=()), *tallies)
+    return _certified(replace(found, alpha=run.alpha, seed=seed, outputs=()), *tallies)
 
 
 def _rule(found: Counterexample) -> Rule:
@@ -109,41 +144,10 @@ def _rule(found: Counterexample) -> Rule:
     return found.rule
 
 
-def audit_by_replay(
-    found: Counterexample,
-    mechanism: Mechanism,
-    claim: Claim,
-    *,
-    alpha: float,
-    rng: np.random.Generator | int | None,
-    on_error: OnError = "output",
-) -> Audit:
-    """A replay as an audit: refuted if the event still breaks the claim, with all of alpha."""
-    entropy, budget = entropy_of(rng), Budget(MOST, None)
-    again = replay(found, mechanism, claim, alpha=alpha, rng=entropy, on_error=on_error)
-    budget.spent = again.data.draws + again.neighbour.draws
-    broken = again.breaks(claim)
-    shown = again.epsilon_lower if broken and isinstance(claim, PureDP | ApproxDP) else None
-    outcome = Outcome(refuted=broken, strength_lower=shown, score=again.epsilon_lower)
-    ledger = Ledger(claim, float(alpha), tester=REPLAY)
-    ledger.enter(found.pair, outcome, share=1.0, draws=budget.spent, samples=budget.spent)
-    made = ledger.audit(
-        mechanism=mechanism.name,
-        target=mechanism.target,
-        neighbours="1 known counterexample",
-        counterexample=again if broken else None,
-        budget=budget,
-        entropy=entropy,
-        notes=(),
-        interrupted=False,
-    )
-    return replace(made, floats="bits") if _rule(found).is_about_floats else made
-
-
 def needed(found: Counterexample, claim: Claim, alpha: float) -> int:
     """About how many draws of a side break the claim again; as many as were made if none do."""
     most = max(found.data.draws, found.neighbour.draws)
-    draws = _FEWEST
+    draws = _MIN_DRAWS
     while draws < most:
         likely, unlikely = (
             Tally.of(_expected(one, draws, way), draws, alpha=alpha)
@@ -157,9 +161,9 @@ def needed(found: Counterexample, claim: Claim, alpha: float) -> int:
 
 
 def _expected(seen: Tally, draws: int, way: float) -> int:
-    """The hits to expect of so many draws, a few standard errors to the bad side."""
+    """The hits to expect, a few standard errors to the bad side."""
     rate = (seen.hits + 0.5) / (seen.draws + 1.0)
-    spread = _SET_BACK * math.sqrt(draws * rate * (1.0 - rate))
+    spread = _SAFETY_ERRORS * math.sqrt(draws * rate * (1.0 - rate))
     return round(min(max(draws * rate + way * spread, 0.0), float(draws)))
 
 

@@ -1,11 +1,11 @@
 """Fresh draws of both sides of a pair in rounds, and how often an event happens in each call.
 
-A round is one call of the mechanism on either side, for as many outputs each. Its size is fixed
+A round is one call of the mechanism on each side, for equally many outputs. Its size is fixed
 before it begins, and a generator of the audit's seed tosses which side comes first: a mechanism
 that counts its calls cannot tell from the number of a call which side it is on. What was drawn is
 what is counted. Without a limit of seconds every planned draw is made. With one, the clock may end
-the rounds at any time, even between the two calls of a round, and only bounds that hold at every
-number of draws at once are right (`Tally.of(..., anytime=True)`).
+the rounds at any time, even between the two calls of a round; then only bounds that hold at every
+number of draws at once are valid (`Tally.of(..., anytime=True)`).
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from dpaudit.auditing.budget import Budget
-from dpaudit.auditing.speed import ROUND_SHARE
-from dpaudit.mechanism import Mechanism, draw_side
+from dpaudit.architecture import Source
+from dpaudit.arrays import Labels
+from dpaudit.auditing.budget import ROUND_SHARE, Budget
+from dpaudit.mechanism import draw_side
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Outputs, joined
 from dpaudit.results import Tally
 
 Fresh = Iterable[tuple[int, Outputs]]  # a side (0: data, 1: neighbour) and the outputs of one call
 
-MIN_ROUNDS = 32  # of a certificate, if it has as many draws of a side: so many calls tell much
-MAX_CALL = 8_192  # outputs of one call
-_TIME_FOR_ROUNDS = 0.9  # of what is left: draws may turn out slower than planned
-_ORDER = 2  # the key of the tosses; the sides have 0 and 1
+MIN_ROUNDS = 32  # of a certificate with at least as many draws a side: calls are compared
+MAX_CALL = 8_192  # outputs
+_PLANNED_SHARE = 0.9  # of the time left: draws may turn out slower than planned
+_ORDER = 2  # the key of the tosses; the sides have the keys 0 and 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rounds:
-    """So many fresh draws of either side of a pair, call by call, in at least so many rounds.
+    """`draws` fresh outputs of each side of a pair, call by call, in `at_least` rounds or more.
 
-    `seed` is the audit's entropy and a key. A call is seeded by these, its side and how many
-    outputs of that side were drawn before it; so the same seed and the same number of draws give
-    the same outputs. With a limit of seconds the rounds end by a share of it, `by`; a call that
-    would then take too long is split.
+    `seed` is the audit's entropy and a key. A call is seeded by these, its side and the number of
+    outputs drawn from that side before it, so the same seed and number of draws give the same
+    outputs. With a limit of seconds the rounds end by a share of it, `by`; a call that would take
+    too long is split.
 
     >>> from dpaudit.mechanism import as_mechanism
     >>> mechanism = as_mechanism(lambda data, size, rng: data[0] + rng.laplace(size=size))
@@ -54,7 +54,7 @@ class Rounds:
     ([32, 32], {750})
     """
 
-    mechanism: Mechanism
+    mechanism: Source
     pair: Pair
     draws: int
     budget: Budget
@@ -63,7 +63,7 @@ class Rounds:
     by: float = 1.0
 
     def __iter__(self) -> Iterator[tuple[int, Outputs]]:
-        """Draw round by round; what comes is (side, outputs of one call)."""
+        """Draw round by round; each item is (side, outputs of one call)."""
         tosses = np.random.default_rng(self._child(_ORDER))
         planned = max(min(self.at_least, self.draws), -(-self.draws // MAX_CALL))
         made, finished = [0, 0], 0
@@ -81,28 +81,28 @@ class Rounds:
             finished += 1
 
     def joined(self) -> tuple[Outputs, Outputs]:
-        """All of them at once: those on data, and those on the neighbour."""
+        """All outputs at once: those of `data`, and those of its neighbour."""
         pieces: tuple[list[Outputs], list[Outputs]] = ([], [])
         for side, outputs in self:
             pieces[side].append(outputs)
         return joined(pieces[0]), joined(pieces[1])
 
     def _size(self, left: int, planned: int, finished: int) -> int:
-        """How many outputs of either side the next round is to have; at least one.
+        """How many outputs of each side the next round draws; at least one.
 
-        With a limit of seconds, so few that all rounds that are planned come in time, about.
+        With a limit of seconds, few enough for all planned rounds to come in time, about.
         """
-        by = self.budget.until(_TIME_FOR_ROUNDS, by=self.by)
+        by = self.budget.until(_PLANNED_SHARE, by=self.by)
         in_time = self.budget.most_in_time(2 * left, by=by) // 2
         size = min(-(-in_time // max(planned - finished, 1)), -(-self.draws // planned))
         return max(min(self._timely(size, side, ROUND_SHARE) for side in (0, 1)), 1)
 
     def _timely(self, wanted: int, side: int, *share: float) -> int:
-        return self.budget.timely(wanted, *share, of=(*self.seed, side), by=self.by)
+        return self.budget.timely(wanted, *share, key=(*self.seed, side), by=self.by)
 
     def _draw(self, side: int, size: int, made: int) -> Outputs:
         data = (self.pair.data, self.pair.neighbour)[side]
-        with self.budget.spending(size, of=(*self.seed, side)):
+        with self.budget.spending(size, key=(*self.seed, side)):
             return draw_side(self.mechanism, data, size, self._child(side, made))
 
     def _child(self, *key: int) -> np.random.SeedSequence:
@@ -112,7 +112,7 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class CountedCalls:
-    """How often an event happened: `(hits, draws)` of every call, side by side, in their order.
+    """How often an event happened: `(hits, draws)` of every call in order, for both sides.
 
     >>> counted = CountedCalls(([(3, 10), (2, 10)], [(0, 10)]))
     >>> counted.totals
@@ -143,9 +143,7 @@ class CountedCalls:
         )
 
 
-def count_calls(
-    holds: Callable[[int, Outputs], npt.NDArray[np.bool_]], fresh: Fresh
-) -> CountedCalls:
+def count_calls(holds: Callable[[int, Outputs], Labels], fresh: Fresh) -> CountedCalls:
     """Count an event call by call; `holds(side, outputs)` says which outputs are in it."""
     counted = CountedCalls(([], []))
     for side, outputs in fresh:

@@ -1,35 +1,52 @@
-"""From a refuting pair to the plainest one that still refutes, certified on fresh samples.
+"""From a refuting pair to the simplest one that still refutes, certified on fresh draws.
 
 A candidate is kept if an event, chosen on some of its draws, breaks the claim on others. That only
 steers the search: what is shown in the end is certified anew, on draws that had no say in anything.
+Every step makes a pair strictly simpler to read (fewer records, fewer that differ, equal records,
+rounder values), so shrinking ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpaudit.auditing.arguments import check_arguments, check_budget, check_floats, entropy_of
 from dpaudit.auditing.budget import FITTING_SECONDS, Budget
-from dpaudit.auditing.certify import FOR_CHOOSING, Suspect, certify, certify_on_draws, suspect
+from dpaudit.auditing.certify import (
+    CHOOSING_SHARE,
+    SeenOutputs,
+    certify,
+    certify_on_draws,
+    seen_outputs,
+)
 from dpaudit.auditing.rounds import Rounds
-from dpaudit.auditing.shrink_steps import plainer
+from dpaudit.auditing.run import (
+    Run,
+    Stream,
+    check_arguments,
+    check_budget,
+    check_floats,
+    entropy_of,
+)
 from dpaudit.claims import Claim, most_likely
-from dpaudit.domains import shown
+from dpaudit.domains import canonical, explorable, shown
 from dpaudit.events import plainest_event
 from dpaudit.mechanism import Mechanism, OnError, with_errors
-from dpaudit.neighbours import Pair, Structured, fitted
+from dpaudit.neighbours import ABSENT, Pair, Slot, Structured, fitted, is_shared
 from dpaudit.outputs import Encoder, FloatView, Outputs
 from dpaudit.results import Counterexample
 
-_LOOKS = (300, 1_500, 7_500)  # draws of either side; more only where fewer leave it open
-_ALPHA = 1e-3  # of one look: whether a candidate is kept, not whether it is shown
-_LEAST = 8_000  # draws that are worth beginning with
-_MOST, _MOST_CERTIFYING = 120_000, 40_000  # draws in all, and of these for the certificate
-_TIME = 0.85  # of the seconds, for the search; the rest is for the certificate
+Slots = tuple[Slot, ...]
+Cost = tuple[int, int, int, float]
+
+_LOOK_DRAWS = (300, 1_500, 7_500)  # of each side; more only where fewer leave it open
+_LOOK_ALPHA = 1e-3  # decides whether a candidate is kept, not whether it is shown
+_MIN_DRAWS = 8_000  # fewer are not worth beginning with
+_MAX_DRAWS, _MAX_CERTIFYING_DRAWS = 120_000, 40_000
+_SEARCH_SHARE = 0.85  # of the seconds; the rest is for the certificate
 
 
 def shrink(
@@ -45,13 +62,12 @@ def shrink(
     floats: FloatView = "real",
     on_error: OnError = "output",
 ) -> Counterexample | None:
-    """The plainest pair found that still breaks a claim, with an event certified on fresh samples.
+    """The simplest pair found that still breaks a claim, with an event certified on fresh draws.
 
-    Starting from a pair that breaks it: fewer records, equal records, zeros, edges and round
-    numbers, as long as an event still breaks the claim. None if no event does in the end, not even
-    on the pair given. The bounds of the event hold with probability at least `1 - alpha`. With
-    `floats="bits"` an event may be about how floats are rounded. `on_error` is that of
-    `dpaudit.audit`.
+    The search starts from a pair that breaks the claim and tries fewer records, equal records,
+    zeros, edges and round numbers, as long as an event still breaks the claim. The result is None
+    if no event does in the end, not even on the given pair. The bounds of the event hold with
+    probability at least `1 - alpha`. `floats`, `on_error` and `rng` are those of `dpaudit.audit`.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):
@@ -66,7 +82,7 @@ def shrink(
     >>> print(found.pair)
     data=[1.0], neighbour=[-1.0]
     """
-    check_arguments(claim, alpha, None)
+    check_arguments(claim, alpha)
     check_budget(samples, seconds)
     check_floats(floats)
     start = pair if isinstance(pair, Pair) else Pair(*pair)
@@ -75,82 +91,50 @@ def shrink(
             f"shrink needs a relation such as replace_one(floats(0, 1)), got {shown(neighbours)}."
         )
     found = fitted(neighbours, start, what="the pair to shrink")
-    shrinker = Shrinker(
-        with_errors(mechanism, on_error),
-        claim,
-        neighbours,
+    run = Run(
+        mechanism=with_errors(mechanism, on_error),
+        claim=claim,
         alpha=float(alpha),
-        budget=Budget(_MOST if samples is None else int(samples), seconds),
+        budget=Budget(_MAX_DRAWS if samples is None else int(samples), seconds),
         entropy=entropy_of(rng),
         floats=floats,
     )
-    return shrinker.certify(shrinker.plainest(found))
+    shrinker = Shrinker(run, neighbours)
+    return shrinker.certify(shrinker.simplest(found))
 
 
-def simplest(
-    found: Counterexample,
-    mechanism: Mechanism,
-    claim: Claim,
-    neighbours: Any,
-    *,
-    budget: Budget,
-    entropy: int,
-    floats: FloatView = "real",
-) -> Counterexample | None:
-    """A plainer counterexample than the one found; None if there is none, or no budget for it."""
+def simplest(run: Run, found: Counterexample, neighbours: Any) -> Counterexample | None:
+    """A simpler counterexample than the one found; None if there is none, or no budget for it."""
     if not isinstance(neighbours, Structured):
         return None
-    shrinker = Shrinker(
-        mechanism,
-        claim,
-        neighbours,
-        alpha=found.alpha,
-        budget=budget,
-        entropy=entropy,
-        floats=floats,
-    )
-    pair = shrinker.plainest(found.pair)
+    shrinker = Shrinker(run, neighbours)
+    pair = shrinker.simplest(found.pair)
     return None if pair is found.pair else shrinker.certify(pair)
 
 
 class Shrinker:
-    """Makes a refuting pair plainer, with what is left of a budget."""
+    """Makes a refuting pair simpler, with what is left of a budget."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        claim: Claim,
-        relation: Structured,
-        *,
-        alpha: float,
-        budget: Budget,
-        entropy: int,
-        floats: FloatView,
-    ) -> None:
-        self._mechanism = mechanism
-        self._claim = claim
+    def __init__(self, run: Run, relation: Structured) -> None:
+        self._run = run
         self._relation = relation
-        self._alpha = alpha
-        self._budget = budget
-        self._entropy = entropy
-        self._floats = floats
-        left = max(budget.affordable(), 0)
-        self._certifying = min(left // 3, _MOST_CERTIFYING)
-        self._end = budget.spent + min(left, _MOST) - self._certifying
-        self._enough = left >= _LEAST
+        left = max(run.budget.affordable(), 0)
+        self._certifying = min(left // 3, _MAX_CERTIFYING_DRAWS)
+        self._end = run.budget.spent + min(left, _MAX_DRAWS) - self._certifying
+        self._is_worth_it = left >= _MIN_DRAWS
         self._looks = 0
 
-    def plainest(self, pair: Pair) -> Pair:
-        """Take the first plainer pair that still refutes, and again, until none does."""
-        if not self._enough:
+    def simplest(self, pair: Pair) -> Pair:
+        """Take the first simpler pair that still refutes, and again, until none does."""
+        if not self._is_worth_it:
             return pair
-        rejected: set[str] = set()
+        budget, rejected = self._run.budget, set[str]()
         while True:
-            for candidate in plainer(self._relation, pair):
+            for candidate in simpler_pairs(self._relation, pair):
                 key = candidate.key()
                 if key in rejected:
                     continue
-                if self._budget.spent >= self._end or self._budget.timely(1, of=key, by=_TIME) == 0:
+                if budget.spent >= self._end or budget.timely(1, key=key, by=_SEARCH_SHARE) == 0:
                     return pair
                 if self._refutes(candidate):
                     pair = candidate
@@ -160,62 +144,180 @@ class Shrinker:
                 return pair
 
     def certify(self, pair: Pair) -> Counterexample | None:
-        """An event that breaks the claim on a pair, on fresh samples; None if there is none."""
-        choosing = int(self._certifying * FOR_CHOOSING) // 2
-        seen = self._draw(pair, choosing)
-        if min(map(len, seen)) == 0:
+        """An event that breaks the claim on a pair, on fresh draws; None if there is none."""
+        choosing = int(self._certifying * CHOOSING_SHARE) // 2
+        outputs = self._draw(pair, choosing)
+        if min(map(len, outputs)) == 0:
             return None
         found = certify_on_draws(
-            self._suspect(pair, seen),
-            self._mechanism,
+            self._run,
+            self._seen(pair, outputs),
             draws=self._certifying // 2 - choosing,
-            alpha=self._alpha,
-            budget=self._budget,
-            seed=(self._entropy, 7),
+            stream=Stream.CERTIFY_SIMPLEST,
             choose=plainest_event,
         )
-        return found if found is not None and found.breaks(self._claim) else None
+        return found if found is not None and found.breaks(self._run.claim) else None
 
     def _refutes(self, pair: Pair) -> bool:
         """Whether an event breaks the claim on this pair, as far as a few draws can tell."""
-        for size in _LOOKS:
-            if self._budget.spent + 2 * size > self._end:
+        budget, claim = self._run.budget, self._run.claim
+        for size in _LOOK_DRAWS:
+            if budget.spent + 2 * size > self._end:
                 return False
             chosen, held_out = self._draw(pair, size // 2), self._draw(pair, size - size // 2)
             if min(map(len, (*chosen, *held_out))) == 0:
                 return False
-            seen = self._suspect(pair, chosen)
+            seen = self._seen(pair, chosen)
             found = certify(
-                replace(seen, sample=seen.sample.thinned(self._budget.steps(FITTING_SECONDS))),
+                replace(seen, sample=seen.sample.thinned(budget.steps(FITTING_SECONDS))),
+                claim,
                 enumerate(held_out),
                 draws=size,
-                alpha=_ALPHA,
-                seed=(),
+                alpha=_LOOK_ALPHA,
             )
             assert found is not None
-            if found.breaks(self._claim):
+            if found.breaks(claim):
                 return True
-            if found.likely.rate <= most_likely(self._claim.delta, found.unlikely.rate):
+            if found.likely.rate <= most_likely(claim.delta, found.unlikely.rate):
                 return False
         return False
 
-    def _suspect(self, pair: Pair, seen: tuple[Outputs, Outputs]) -> Suspect:
-        return suspect(pair, self._claim, seen, self._rng(), encoder=Encoder(floats=self._floats))
+    def _seen(self, pair: Pair, outputs: tuple[Outputs, Outputs]) -> SeenOutputs:
+        rng = self._run.rng(Stream.SHRINK_SHUFFLE, self._looks)
+        return seen_outputs(pair, outputs, rng, encoder=Encoder(floats=self._run.floats))
 
     def _draw(self, pair: Pair, size: int) -> tuple[Outputs, Outputs]:
         fresh = Rounds(
-            mechanism=self._mechanism,
+            mechanism=self._run.mechanism,
             pair=pair,
             draws=size,
-            budget=self._budget,
-            seed=(self._entropy, 6, self._looks),
+            budget=self._run.budget,
+            seed=(self._run.entropy, int(Stream.SHRINK), self._looks),
             at_least=1,
-            by=_TIME,
+            by=_SEARCH_SHARE,
         )
         self._looks += 1
         return fresh.joined()
 
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(
-            np.random.SeedSequence(self._entropy, spawn_key=(8, self._looks))
-        )
+
+def simpler_pairs(relation: Structured, pair: Pair) -> Iterator[Pair]:
+    """Pairs of the relation that are simpler than this one, the largest changes first.
+
+    >>> from dpaudit.domains import floats
+    >>> from dpaudit.neighbours import replace_one
+    >>> relation = replace_one(floats(-1, 1), max_records=5)
+    >>> print(next(simpler_pairs(relation, relation.join([Slot(0.25, 0.25), Slot(0.7, -0.31)]))))
+    data=[0.7], neighbour=[-0.31]
+    """
+    slots = relation.align(pair)
+    if slots is None:
+        return
+    now, seen = cost(relation, slots), {pair.key()}
+    for changed in _changes(relation, slots):
+        if cost(relation, changed) < now:
+            found = relation.join(changed)
+            if found is not None and found.key() not in seen:
+                seen.add(found.key())
+                yield found
+
+
+def cost(relation: Structured, slots: Sequence[Slot]) -> Cost:
+    """What a reader takes in: records, differences, different values, and how plain each is.
+
+    >>> from dpaudit.domains import floats
+    >>> from dpaudit.neighbours import replace_one
+    >>> cost(replace_one(floats(-1, 1)), [Slot(0.0, 0.0), Slot(0.0, 1.0)])[:3]
+    (2, 1, 2)
+    """
+    plainness = explorable(relation.domain).plainness
+    records = {canonical(record): record for slot in slots for record in _records(slot)}
+    return (
+        len(slots),
+        sum(not is_shared(slot) for slot in slots),
+        len(records),
+        sum(plainness(record) for slot in slots for record in _records(slot)),
+    )
+
+
+def _changes(relation: Structured, slots: Slots) -> Iterator[Slots]:
+    yield from _fewer(slots)
+    yield from _taking_over(slots)
+    yield from _less_different(slots)
+    yield from _more_alike(slots)
+    yield from _rounder(relation, slots)
+
+
+def _fewer(slots: Slots) -> Iterator[Slots]:
+    """Without all shared records, a half of them, a quarter, ..., one."""
+    shared = [place for place, slot in enumerate(slots) if is_shared(slot)]
+    size = len(shared)
+    while size > 0:
+        for start in range(0, len(shared), size):
+            gone = set(shared[start : start + size])
+            yield tuple(slot for place, slot in enumerate(slots) if place not in gone)
+        size //= 2
+
+
+def _taking_over(slots: Slots) -> Iterator[Slots]:
+    """Without one shared record, which takes the place of a record that differs."""
+    for gone, slot in enumerate(slots):
+        if is_shared(slot):
+            for place, other in enumerate(slots):
+                if not is_shared(other):
+                    for taken in _replaced(other, slot.data):
+                        left = _with(slots, place, taken)
+                        yield left[:gone] + left[gone + 1 :]
+
+
+def _replaced(slot: Slot, record: Any) -> list[Slot]:
+    """The slot with another record on one side, where there is one."""
+    found = [] if slot.data is ABSENT else [Slot(record, slot.neighbour)]
+    return found if slot.neighbour is ABSENT else [*found, Slot(slot.data, record)]
+
+
+def _less_different(slots: Slots) -> Iterator[Slots]:
+    """With one difference less: taken away, or the same record on both sides."""
+    for place, slot in enumerate(slots):
+        if not is_shared(slot):
+            yield slots[:place] + slots[place + 1 :]
+            for record in _records(slot):
+                yield _with(slots, place, Slot(record, record))
+
+
+def _more_alike(slots: Slots) -> Iterator[Slots]:
+    """With all shared records equal, or one equal to another."""
+    found = {canonical(record): record for slot in slots for record in _records(slot)}
+    for record in found.values():
+        yield tuple(Slot(record, record) if is_shared(slot) else slot for slot in slots)
+    for place, slot in enumerate(slots):
+        if is_shared(slot):
+            for record in found.values():
+                yield _with(slots, place, Slot(record, record))
+
+
+def _rounder(relation: Structured, slots: Slots) -> Iterator[Slots]:
+    """With a plainer record: everywhere it stands, on one side, or in one place."""
+    simpler = explorable(relation.domain).simpler
+    found = {canonical(record): record for slot in slots for record in _records(slot)}
+    for key, record in found.items():
+        for plain in simpler(record):
+            yield tuple(Slot(*(_swapped(side, key, plain) for side in slot)) for slot in slots)
+    for place, slot in enumerate(slots):
+        if not is_shared(slot):
+            for record in _records(slot):
+                for plain in simpler(record):
+                    yield from (_with(slots, place, one) for one in _replaced(slot, plain))
+
+
+def _swapped(side: Any, key: str, plain: Any) -> Any:
+    return plain if side is not ABSENT and canonical(side) == key else side
+
+
+def _with(slots: Slots, place: int, slot: Slot) -> Slots:
+    return (*slots[:place], slot, *slots[place + 1 :])
+
+
+def _records(slot: Slot) -> list[Any]:
+    """The records of a slot, a shared one once."""
+    sides = slot[:1] if is_shared(slot) else slot
+    return [side for side in sides if side is not ABSENT]

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.architecture import Source
 from dpaudit.errors import HealthWarning
-from dpaudit.mechanism.calling import Mechanism
 from dpaudit.outputs import Outputs, Raised, common_dtype, rows
 
 _ENOUGH_TO_COMPARE = 20  # outputs of either side, before their forms are called unlike
@@ -33,7 +33,7 @@ class Batch:
 
 
 def draw_labelled(
-    mechanism: Mechanism, pair: PairLike, size: int, seed: np.random.SeedSequence
+    mechanism: Source, pair: PairLike, size: int, seed: np.random.SeedSequence
 ) -> Batch:
     """Toss `size` fair labels and draw for each: True from `data`, False from `neighbour`.
 
@@ -67,7 +67,7 @@ def draw_labelled(
 
 
 def draw_paired(
-    mechanism: Mechanism, pair: PairLike, twins: int, seed: np.random.SeedSequence
+    mechanism: Source, pair: PairLike, twins: int, seed: np.random.SeedSequence
 ) -> Batch:
     """Draw so many outputs of each side from the same random numbers, in random order.
 
@@ -91,7 +91,7 @@ def draw_paired(
     return Batch(outputs=outputs, labels=labels)
 
 
-def draw_side(mechanism: Mechanism, data: Any, size: int, seed: np.random.SeedSequence) -> Outputs:
+def draw_side(mechanism: Source, data: Any, size: int, seed: np.random.SeedSequence) -> Outputs:
     """Give `size` outputs on one dataset; the same seed gives the same outputs.
 
     >>> from dpaudit.mechanism.calling import as_mechanism

@@ -39,32 +39,32 @@ def _sketch(
     both = encoder.encode([*outputs, *neighbour_outputs])
     labels = np.arange(len(both)) < len(outputs)
     sample.add(both, labels)
-    sketcher = HistogramCounter(encoder, sample, event)
+    counter = HistogramCounter(encoder, sample, event)
     for side, chosen in enumerate((labels, ~labels)):
         table = both.take(chosen)
-        sketcher.see(side, table, None if event is None else event.holds(table))
-    return list(sketcher.outlines())
+        counter.see(side, table, None if event is None else event.holds(table))
+    return list(counter.histograms())
 
 
 def test_the_certifying_draws_are_outlined_and_the_events_among_them() -> None:
     found = _certified(_audit(_laplace, dpaudit.PureDP(1.0)))
-    [outline] = found.outputs
-    assert sum(outline.data) == found.data.draws
-    assert sum(outline.neighbour) == found.neighbour.draws
-    assert sum(outline.data_hits) == found.data.hits
-    assert sum(outline.neighbour_hits) == found.neighbour.hits
-    assert outline.edges[0] == -math.inf
-    assert outline.edges[-1] == math.inf
-    for hits, counts in zip(outline.data_hits, outline.data, strict=True):
+    [histogram] = found.outputs
+    assert sum(histogram.data) == found.data.draws
+    assert sum(histogram.neighbour) == found.neighbour.draws
+    assert sum(histogram.data_hits) == found.data.hits
+    assert sum(histogram.neighbour_hits) == found.neighbour.hits
+    assert histogram.edges[0] == -math.inf
+    assert histogram.edges[-1] == math.inf
+    for hits, counts in zip(histogram.data_hits, histogram.data, strict=True):
         assert hits in (0, counts)  # an edge stands at the threshold
 
 
 def test_an_audit_that_refutes_nothing_outlines_its_strongest_pair() -> None:
     audit = _audit(_laplace, dpaudit.PureDP(2.0))
-    [outline] = audit.outputs
+    [histogram] = audit.outputs
     assert audit.strongest is not None
-    assert sum(outline.data) + sum(outline.neighbour) == audit.strongest.samples
-    assert set(outline.data_hits) == {0}
+    assert sum(histogram.data) + sum(histogram.neighbour) == audit.strongest.samples
+    assert set(histogram.data_hits) == {0}
 
 
 def test_a_refuted_audit_keeps_its_outlines_with_the_counterexample() -> None:
@@ -74,39 +74,39 @@ def test_a_refuted_audit_keeps_its_outlines_with_the_counterexample() -> None:
 
 
 def test_few_numbers_are_counted_one_by_one() -> None:
-    [outline] = _sketch([0, 1, 1, 2] * 10, [0, 0, 1, 2] * 10)
-    assert outline.edges == ()
-    assert outline.values == ("0", "1", "2")
-    assert outline.data == (10, 20, 10)
-    assert outline.neighbour == (20, 10, 10)
+    [histogram] = _sketch([0, 1, 1, 2] * 10, [0, 0, 1, 2] * 10)
+    assert histogram.edges == ()
+    assert histogram.values == ("0", "1", "2")
+    assert histogram.data == (10, 20, 10)
+    assert histogram.neighbour == (20, 10, 10)
 
 
 def test_many_whole_numbers_are_parted_between_them() -> None:
     numbers = RNG.integers(0, 100, size=2000).tolist()
-    [outline] = _sketch(numbers, numbers)
-    assert outline.data == outline.neighbour
-    assert all(edge % 1 == 0.5 for edge in outline.edges[1:-1])
+    [histogram] = _sketch(numbers, numbers)
+    assert histogram.data == histogram.neighbour
+    assert all(edge % 1 == 0.5 for edge in histogram.edges[1:-1])
 
 
 def test_words_and_numbers_of_one_place_stand_side_by_side() -> None:
-    [outline] = _sketch([None, "a", 1.5, math.nan, math.inf] * 4, ["b", 1.5] * 9)
-    assert set(outline.values) == {"None", "'a'", "'b'", "1.5", "NaN", "+inf"}
-    assert sum(outline.data) == 20
-    assert outline.neighbour[outline.values.index("'b'")] == 9
+    [histogram] = _sketch([None, "a", 1.5, math.nan, math.inf] * 4, ["b", 1.5] * 9)
+    assert set(histogram.values) == {"None", "'a'", "'b'", "1.5", "NaN", "+inf"}
+    assert sum(histogram.data) == 20
+    assert histogram.neighbour[histogram.values.index("'b'")] == 9
 
 
 def test_rare_words_share_a_bar() -> None:
-    [outline] = _sketch([f"word {n}" for n in range(50)], ["word 1"] * 50)
-    assert outline.values[-1] == "other"
-    assert len(outline.values) == 11
-    assert sum(outline.data) == 50
+    [histogram] = _sketch([f"word {n}" for n in range(50)], ["word 1"] * 50)
+    assert histogram.values[-1] == "other"
+    assert len(histogram.values) == 11
+    assert sum(histogram.data) == 50
 
 
 def test_of_a_vector_the_most_telling_places_are_outlined() -> None:
     data, neighbour = RNG.normal(size=(2, 500, 6))
     data[:, 4] += 3.0
     outlines = _sketch(data.tolist(), neighbour.tolist(), Above(2, 0.0))
-    assert [outline.place for outline in outlines] == ["output[2]", "output[4]"]
+    assert [histogram.place for histogram in outlines] == ["output[2]", "output[4]"]
     assert sum(outlines[1].data_hits) == np.count_nonzero(data[:, 2] > 0.0)
 
 
@@ -122,10 +122,10 @@ def test_of_a_vector_the_most_telling_places_are_outlined() -> None:
     ids=["almost one value", "as far apart as floats can be", "huge", "heavy tails", "few draws"],
 )
 def test_whatever_the_numbers_every_draw_is_in_one_bar(outputs: Any) -> None:
-    [outline] = _sketch(outputs, outputs)
-    assert sum(outline.data) == sum(outline.neighbour) == len(outputs)
-    assert list(outline.edges) == sorted(set(outline.edges))
-    assert len(outline.data) == outline.bins + len(outline.values) <= 60
+    [histogram] = _sketch(outputs, outputs)
+    assert sum(histogram.data) == sum(histogram.neighbour) == len(outputs)
+    assert list(histogram.edges) == sorted(set(histogram.edges))
+    assert len(histogram.data) == histogram.bins + len(histogram.values) <= 60
 
 
 def test_a_sample_kept_in_cells_is_spread_over_the_bars() -> None:
@@ -134,11 +134,11 @@ def test_a_sample_kept_in_cells_is_spread_over_the_bars() -> None:
     draws = RNG.laplace(size=40_000)
     labels = np.arange(len(draws)) % 2 == 0
     sample.add(encoder.encode(draws), labels)
-    [outline] = histograms_of(encoder, sample)
+    [histogram] = histograms_of(encoder, sample)
     assert not sample.exact.all()
-    exact, _ = np.histogram(draws[labels], np.array(outline.edges))
-    assert np.abs(np.array(outline.data) - exact).max() <= 2 * len(draws) / 512
-    assert sum(outline.data) == np.count_nonzero(labels)
+    exact, _ = np.histogram(draws[labels], np.array(histogram.edges))
+    assert np.abs(np.array(histogram.data) - exact).max() <= 2 * len(draws) / 512
+    assert sum(histogram.data) == np.count_nonzero(labels)
 
 
 def test_no_draws_no_outline() -> None:

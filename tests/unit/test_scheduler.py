@@ -1,4 +1,4 @@
-"""The race: whose turn it is, who goes on, who is forgotten."""
+"""The scheduler: which pair gets the next draws, which goes on, which is forgotten."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.auditing import Contender
-from dpaudit.auditing.scheduler import Race
+from dpaudit.auditing import Candidate, Scheduler
 from dpaudit.betting import Stake
 from dpaudit.neighbours import Pair
 
@@ -29,55 +28,55 @@ class FakeBettor:
         self.log_wealth = np.array([wealth, wealth, wealth, -5.0])
 
 
-def contender(number: int, wealth: float, *, draws: int = 0) -> Contender:
+def candidate(number: int, wealth: float, *, draws: int = 0) -> Candidate:
     bettor: Any = FakeBettor(wealth, draws)
-    return Contender(number, Pair([number], []), bettor, Stake(0.5))
+    return Candidate(number, Pair([number], []), bettor, Stake(0.5))
 
 
-def race(draws: int = 20_000) -> Race:
+def scheduler(draws: int = 20_000) -> Scheduler:
     book: Any = FakeBook()
-    return Race(book, draws)
+    return Scheduler(book, draws)
 
 
-def give(ours: Race, wealths: list[float], most: int = 10**6) -> Counter[int]:
-    """Race pairs of these wealths until the draws are made; the draws of each."""
+def give(ours: Scheduler, wealths: list[float], most: int = 10**6) -> Counter[int]:
+    """Scheduler pairs of these wealths until the draws are made; the draws of each."""
     given: Counter[int] = Counter()
     while sum(given.values()) < most:
-        chosen, wanted = ours.turn()
+        chosen, wanted = ours.next()
         if chosen is None and wanted == 0:
             break
         if chosen is None:
             if ours.met == len(wealths):
-                ours.over = True
+                ours.closed = True
                 continue
-            chosen = contender(ours.met, wealths[ours.met])
+            chosen = candidate(ours.met, wealths[ours.met])
             ours.enter(chosen)
         before = chosen.log_wealth(2)
         assert isinstance(chosen.bettor, FakeBettor)
         chosen.bettor.draws += wanted
         given[chosen.number] += wanted
-        ours.judge(chosen, before)
+        ours.update(chosen, before)
     return given
 
 
 def test_the_first_pair_is_looked_at_longest_and_later_ones_get_cheap_looks() -> None:
-    ours, looks = race(), []
+    ours, looks = scheduler(), []
     for number in range(100):
-        chosen, wanted = ours.turn()
+        chosen, wanted = ours.next()
         if chosen is None:
-            chosen = contender(number, -0.1)
+            chosen = candidate(number, -0.1)
             ours.enter(chosen)
             looks.append(wanted)
         assert isinstance(chosen.bettor, FakeBettor)
         chosen.bettor.draws += wanted
-        ours.judge(chosen, -0.1)
+        ours.update(chosen, -0.1)
     assert looks == sorted(looks, reverse=True)
     assert looks[0] == 500
     assert looks[-1] == 64
 
 
 def test_of_pairs_that_show_nothing_most_get_one_look_and_few_get_many() -> None:
-    given = give(race(), list(np.linspace(-1.0, -0.5, 300)), most=95_000)
+    given = give(scheduler(), list(np.linspace(-1.0, -0.5, 300)), most=95_000)
     looks = sorted(given.values())
     assert len(given) > 150
     assert looks[len(looks) // 2] <= 500  # the dead get no more than their look
@@ -88,54 +87,54 @@ def test_the_better_of_pairs_that_show_nothing_go_on() -> None:
     wealths = [-1.0] * 60
     for place in (7, 23, 41):
         wealths[place] = -0.5
-    given = give(race(), wealths, most=40_000)
+    given = give(scheduler(), wealths, most=40_000)
     best = {number for number, _ in given.most_common(6)}
     assert {7, 23, 41} <= best
 
 
 def test_a_pair_that_earns_is_pressed_before_all_others() -> None:
-    ours = race()
+    ours = scheduler()
     looked_at = 20_000  # the first look is over
-    earning, other = contender(0, 2.0, draws=looked_at), contender(1, -1.0, draws=looked_at)
+    earning, other = candidate(0, 2.0, draws=looked_at), candidate(1, -1.0, draws=looked_at)
     for one in (earning, other):
         ours.enter(one)
-    ours.judge(earning, 1.0)  # it has gained a nat
-    assert ours.turn()[0] is earning
-    ours.judge(earning, 3.0)  # it has lost one: others may have their turn again
-    assert ours.turn()[0] is not earning
+    ours.update(earning, 1.0)  # it has gained a nat
+    assert ours.next()[0] is earning
+    ours.update(earning, 3.0)  # it has lost one: others may have their turn again
+    assert ours.next()[0] is not earning
 
 
 def test_half_of_the_draws_go_to_the_pair_that_promises_most() -> None:
     wealths = [-1.0] * 400
     wealths[3] = 9.0
-    given = give(race(), wealths, most=60_000)
+    given = give(scheduler(), wealths, most=60_000)
     assert 0.45 <= given[3] / given.total() <= 0.75
 
 
 def test_without_new_pairs_the_best_pair_gets_all() -> None:
-    ours = race()
-    ours.over = True
-    assert ours.turn() == (None, 0)
-    one = contender(0, 5.0)
+    ours = scheduler()
+    ours.closed = True
+    assert ours.next() == (None, 0)
+    one = candidate(0, 5.0)
     ours.enter(one)
-    assert ours.turn()[0] is one
+    assert ours.next()[0] is one
 
 
 def test_a_score_must_be_beyond_the_luck_of_all_pairs_met() -> None:
-    ours = race()
-    lucky = contender(0, 2.0)
+    ours = scheduler()
+    lucky = candidate(0, 2.0)
     ours.enter(lucky)
     assert ours.score(lucky) == 1.0  # the claim's own level
     for number in range(1, 4):
-        ours.enter(contender(number, -1.0))
+        ours.enter(candidate(number, -1.0))
     assert ours.score(lucky) == 0.0  # 2 nats are less than 1 + log 4
 
 
 def test_the_experts_of_the_worst_pairs_are_forgotten() -> None:
-    ours = race()
+    ours = scheduler()
     wealths = list(np.random.default_rng(0).normal(size=200))
     give(ours, wealths, most=80_000)
-    assert len(ours.contenders) <= 32
+    assert len(ours.candidates) <= 32
     assert ours.strongest is not None
     met = wealths[: ours.met]
     assert ours.strongest.number == int(np.argmax(met))
@@ -143,12 +142,12 @@ def test_the_experts_of_the_worst_pairs_are_forgotten() -> None:
 
 @pytest.mark.parametrize("draws", [1, 63, 1_000, 10**9])
 def test_looks_stay_within_bounds_whatever_the_budget(draws: int) -> None:
-    _, wanted = race(draws).turn()
+    _, wanted = scheduler(draws).next()
     assert 64 <= wanted <= 3_000
 
 
 def test_a_pair_that_lost_bets_goes_before_one_on_which_nothing_was_bet() -> None:
-    ours, unlucky, silent = race(), contender(0, -2.0), contender(1, 0.0)
+    ours, unlucky, silent = scheduler(), candidate(0, -2.0), candidate(1, 0.0)
     unlucky.bettor.log_wealth[0] = 0.5  # it shows a difference, if not much
     for one in (unlucky, silent):
         ours.enter(one)

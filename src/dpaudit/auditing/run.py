@@ -1,0 +1,274 @@
+"""One run: what an audit is about, what it may spend, and how it ends.
+
+Every way to audit (bets, trials of a batch tester, samples in hand) is a `Method`: it searches,
+certifies what it found, and says what it found. `concluded` is the frame around all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpaudit._version import __version__
+from dpaudit.architecture import Source
+from dpaudit.auditing.budget import Budget
+from dpaudit.claims import Claim
+from dpaudit.mechanism import Batch, Watch, draw_labelled, draw_side, noting
+from dpaudit.neighbours import Pair
+from dpaudit.outputs import FLOAT_VIEWS, Encoder, FloatView, Outputs, Table
+from dpaudit.results import (
+    Audit,
+    Counterexample,
+    Evidence,
+    OutputHistogram,
+    PairRecord,
+    Progress,
+    forecast_of,
+    software_in_use,
+    verdict_of,
+)
+from dpaudit.testers import BettingTester, Trials, is_batch_tester
+
+MAX_HISTORY = 2_000  # pairs that a result lists
+
+
+class Stream(IntEnum):
+    """What random numbers are for. Each stream is a child of the audit's seed."""
+
+    TEST = 0  # the draws that are bet on, or tested
+    CERTIFY = 1  # the fresh draws that certify an event
+    FINDER = 2
+    CHOOSE = 3  # more draws to choose the event by
+    TESTER = 4  # what a batch tester tosses itself
+    SHUFFLE = 5  # the order of outputs that were already drawn
+    SHRINK = 6  # draws that look for a simpler pair
+    CERTIFY_SIMPLEST = 7
+    REPLAY = 8  # with the keys (side, draws before)
+    SHRINK_SHUFFLE = 8  # with the key (look): no draw of a replay has such a seed
+    PROBE = 9  # draws that show how fast the mechanism is
+    LOOK = 10  # draws that show whether a pair gives anything but errors
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Run:
+    """Mechanism, claim, alpha, budget, seed and float view, with what is noted on the way.
+
+    `warnings` collects what the result will list. `encoder` makes tables of outputs, `watch` looks
+    at every call.
+    """
+
+    mechanism: Source
+    claim: Claim
+    alpha: float
+    budget: Budget
+    entropy: int
+    floats: FloatView = "real"
+    progress: Callable[[Progress], None] | None = None
+    warnings: list[str] = field(default_factory=list)
+    encoder: Encoder = field(init=False)
+    watch: Watch = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.encoder = Encoder(floats=self.floats)
+        self.watch = Watch(self.mechanism.name, self.encoder)
+
+    def seed(self, stream: Stream, *key: int) -> np.random.SeedSequence:
+        """A child of the audit's seed."""
+        return np.random.SeedSequence(self.entropy, spawn_key=(int(stream), *key))
+
+    def rng(self, stream: Stream, *key: int) -> np.random.Generator:
+        """A generator of a child of the audit's seed."""
+        return np.random.default_rng(self.seed(stream, *key))
+
+    def draw(self, data: Any, size: int, seed: np.random.SeedSequence, *, key: Hashable) -> Outputs:
+        """Draw outputs on one dataset and pay for them."""
+        with self.budget.spending(size, key=key):
+            return draw_side(self.mechanism, data, size, seed)
+
+    def draw_labelled(
+        self, pair: Pair, number: int, size: int, seed: np.random.SeedSequence
+    ) -> tuple[Batch, Table]:
+        """Draw labelled outputs of a pair, with their table, and note what looks like a mistake."""
+        with noting(self.warnings):
+            with self.budget.spending(size, key=number):
+                batch = draw_labelled(self.mechanism, pair, size, seed)
+            table = self.encoder.encode(batch.outputs)
+            self.watch.see_batch(number, batch, table)
+        return batch, table
+
+    def tell(self, pair: Pair, *, pairs: int, lower_bound: float | None, log_wealth: float) -> None:
+        """Tell of the progress, if somebody wants to know."""
+        if self.progress is None:
+            return
+        self.progress(
+            Progress(
+                pairs=pairs,
+                samples=self.budget.spent,
+                budget=self.budget.samples,
+                seconds=self.budget.elapsed,
+                limit=self.budget.seconds,
+                lower_bound=lower_bound,
+                log_wealth=log_wealth,
+                alpha=self.alpha,
+                pair=str(pair),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What a method found; the fields are those of `Audit`."""
+
+    evidence: Evidence
+    history: tuple[PairRecord, ...]
+    strongest: PairRecord | None
+    pairs_tried: int
+    lower_bound: float | None
+    tester: str = "BettingTester"
+    detectable: float | None = None
+    outputs: tuple[OutputHistogram, ...] = ()
+
+
+class Method(Protocol):
+    """A way to audit a claim."""
+
+    @property
+    def run(self) -> Run: ...
+
+    @property
+    def refuted(self) -> bool: ...
+
+    def search(self) -> None:
+        """Search until the claim is refuted or the budget is used up."""
+
+    def certify(self) -> Counterexample | None:
+        """After a refutation: an event in words, certified on fresh draws, if there is one."""
+
+    def findings(self, found: Counterexample | None) -> Findings:
+        """All that was found, given the counterexample."""
+
+
+def concluded(
+    method: Method,
+    neighbours: str,
+    simplest: Callable[[Counterexample], Counterexample | None] = lambda found: None,
+) -> Audit:
+    """Search, certify, simplify, and give the result. Ctrl-C ends it early and loses nothing."""
+    interrupted, found, simpler = False, None, None
+    try:
+        method.search()
+        if method.refuted:
+            found = method.certify()
+        if found is not None:
+            simpler = simplest(found)
+    except KeyboardInterrupt:
+        interrupted = True
+    made = result(method.run, method.findings(found), neighbours, found, interrupted=interrupted)
+    return replace(made, simplest=simpler)
+
+
+def result(
+    run: Run,
+    findings: Findings,
+    neighbours: str,
+    found: Counterexample | None,
+    *,
+    interrupted: bool = False,
+) -> Audit:
+    """What was found, as the result of an audit."""
+    records = (*findings.history, findings.strongest)
+    made = Audit(
+        mechanism=run.mechanism.name,
+        claim=run.claim,
+        verdict=verdict_of(run.claim, run.alpha, findings.evidence, records),
+        lower_bound=findings.lower_bound,
+        counterexample=found,
+        tester=findings.tester,
+        evidence=findings.evidence,
+        samples=run.budget.spent,
+        seconds=run.budget.elapsed,
+        alpha=run.alpha,
+        rng_seed=run.entropy,
+        pairs_tried=findings.pairs_tried,
+        neighbours=neighbours,
+        strongest=findings.strongest,
+        detectable=findings.detectable,
+        forecast=None,
+        history=findings.history,
+        warnings=tuple(run.warnings),
+        interrupted=interrupted,
+        version=__version__,
+        outputs=findings.outputs,
+        target=run.mechanism.target,
+        software=software_in_use(),
+        floats=run.floats,
+    )
+    return replace(made, forecast=forecast_of(made))
+
+
+# What a user may pass, checked before anything is drawn.
+
+
+def entropy_of(rng: np.random.Generator | int | None) -> int:
+    """One whole number from which the audit can be repeated."""
+    if rng is None:
+        fresh = np.random.SeedSequence().entropy
+        assert isinstance(fresh, int)
+        return fresh
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63))
+    if not (_is_whole(rng) and rng >= 0):
+        raise ValueError(f"rng must be a Generator, a whole number >= 0 or None, got {rng!r}.")
+    return int(rng)
+
+
+def check_arguments(claim: Any, alpha: Any, tester: Any = None) -> None:
+    """Refuse anything but a claim, an alpha and a tester."""
+    if not isinstance(claim, Claim):
+        raise TypeError(f"claim must be a claim such as dpaudit.PureDP(1.0), got {claim!r}.")
+    check_alpha(alpha)
+    if not isinstance(tester, BettingTester | Trials | None) and not is_batch_tester(tester):
+        raise TypeError(
+            f"tester must be a BettingTester, got {tester!r}. Or give one that tests a batch at a "
+            "time: dpaudit.testers.HistogramTester(), or any object with lower_bound and threshold."
+        )
+
+
+def check_alpha(alpha: Any) -> None:
+    """Refuse anything but a probability between 0 and 1."""
+    if not (_is_real(alpha) and 0.0 < alpha < 1.0):
+        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. Try 1e-6.")
+
+
+def check_floats(floats: Any, tester: Any = None) -> None:
+    """Refuse an unknown view of floats, or one that this tester does not have."""
+    if floats not in FLOAT_VIEWS:
+        raise ValueError(
+            f'floats must be "real" or "bits", got {floats!r}. "bits" also looks at how floats '
+            'are rounded; with "real" a float is a real number.'
+        )
+    if floats != "real" and not isinstance(tester, BettingTester | None):
+        raise ValueError(
+            f"floats={floats!r} needs the tester that bets, got {tester!r}. Leave out one of them."
+        )
+
+
+def check_budget(samples: Any, seconds: Any = None) -> None:
+    """Refuse anything but a number of draws and a number of seconds."""
+    if samples is not None and not (_is_whole(samples) and samples >= 1):
+        raise ValueError(f"samples must be a whole number >= 1, got {samples!r}.")
+    if seconds is not None and not (_is_real(seconds) and 0.0 < seconds < math.inf):
+        raise ValueError(f"seconds must be positive, got {seconds!r}. Leave it out for no limit.")
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def _is_real(number: Any) -> bool:
+    return isinstance(number, float | np.floating) or _is_whole(number)
