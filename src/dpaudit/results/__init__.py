@@ -6,26 +6,26 @@
 
 from dpaudit.domains import Unsaved
 from dpaudit.errors import InvalidAuditFile
-from dpaudit.results.output_histogram import OutputHistogram
 from dpaudit.results.saving import (
     audit_from_json,
     audit_text,
     lines_of_json,
     load,
 )
-from dpaudit.results.software import software_in_use
 from dpaudit.results.values import (
     LEANING,
     REPLAY,
     Audit,
     Counterexample,
     Evidence,
+    OutputHistogram,
     PairRecord,
     Progress,
     Replayed,
     Tally,
     Verdict,
     most_draws,
+    software_in_use,
 )
 from dpaudit.results.verdicts import (
     bound_of_event,

@@ -1,11 +1,11 @@
-"""A saved audit against itself: every number that follows from others is derived from them again.
+"""A saved audit is checked against itself: numbers that follow from others are derived again.
 
 Bounds follow from counts, what an event shows from its bounds, the verdict from the wealth, alpha
 and the draws. A file in which they differ was not written by an audit, or was changed since.
 
-Files of older schemas are checked as far as their numbers were ever the same: bounds may be more
-cautious than their counts (draws that did not come were counted against the event), and the peak
-was that of the claim alone. What is read from them is brought up to today's rules.
+In files of older schemas bounds may be more cautious than their counts (draws that were not made
+counted against the event), and the peak was that of the claim alone. What is read from them is
+brought up to today's rules.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from dpaudit.bounds import epsilon_from_event
 from dpaudit.claims import ApproxDP, Profile, PureDP, Scalable
 from dpaudit.errors import InvalidAuditFile
 from dpaudit.events import could_read
-from dpaudit.results.output_histogram import OutputHistogram
 from dpaudit.results.values import (
     LEANING,
     REPLAY,
     Audit,
     Counterexample,
+    OutputHistogram,
     PairRecord,
     Tally,
     Verdict,
@@ -41,8 +41,8 @@ from dpaudit.results.verdicts import (
 
 BETS = "BettingTester"
 _ROUNDING = 1e-9  # of sums of logarithms
-_BOUND_ROUNDING = 1e-6  # of exact bounds, which other versions of scipy find otherwise
-_THINNED = 500  # points of a trace of which none was left out
+_BOUND_ROUNDING = 1e-6  # of exact bounds, which differ between versions of scipy
+_MAX_WHOLE_TRACE = 500  # points: a longer trace may have been thinned
 _OF_CLAIM = math.log(1.0 / 0.6)  # by how much the claim's wealth can exceed that of a level below
 
 
@@ -67,8 +67,8 @@ def _problems(audit: Audit, *, older: bool) -> Iterator[str]:
             yield from _counterexample(name, found, audit, older=older)
     yield from _events(audit)
     yield from _lower_bound(audit, older=older)
-    yield from _outlook(audit, older=older)
-    yield from itertools.chain.from_iterable(map(_outline, audit.outputs))
+    yield from _forecast(audit, older=older)
+    yield from itertools.chain.from_iterable(map(_histogram, audit.outputs))
 
 
 def _records(audit: Audit) -> Iterator[tuple[str, PairRecord]]:
@@ -115,7 +115,7 @@ def _trace(audit: Audit) -> Iterator[str]:
     for wealth in (0.0, evidence.log_wealth, *(wealth for _, wealth in trace)):
         if math.isnan(wealth) or not evidence.peak >= wealth - allowed:
             yield f"the peak is {evidence.peak!r}, below a log-wealth of {wealth!r}"
-    if not audit.interrupted and len(trace) < _THINNED:
+    if not audit.interrupted and len(trace) < _MAX_WHOLE_TRACE:
         most = max((0.0, goal_of(audit.alpha) + _OF_CLAIM, *(wealth for _, wealth in trace)))
         if evidence.peak > most + _ROUNDING:
             yield f"the peak is {evidence.peak!r}, and no log-wealth was above {most!r}"
@@ -146,7 +146,7 @@ def _verdict(audit: Audit, *, older: bool) -> Iterator[str]:
         yield f"{said}, and its evidence says {derived.value!r}"
 
 
-def _outlook(audit: Audit, *, older: bool) -> Iterator[str]:
+def _forecast(audit: Audit, *, older: bool) -> Iterator[str]:
     """What would have been detected, and what would decide it."""
     claim, detectable, forecast = audit.claim, audit.detectable, audit.forecast
     if detectable is not None:
@@ -191,7 +191,7 @@ def _brought_up(audit: Audit) -> Audit:
 
 
 def _events(audit: Audit) -> Iterator[str]:
-    """Which counterexamples there may be, and what they break."""
+    """Which counterexamples may be there, and what they break."""
     found, plain = audit.counterexample, audit.simplest
     if not audit.refuted and (found is not None or plain is not None):
         yield f"the verdict is {audit.verdict.value!r}, and there is a counterexample"
@@ -232,14 +232,14 @@ def _counterexample(
         yield f"{name} shows an epsilon of {shown!r}, and not {found.epsilon_lower!r}"
     if found.rule is not None and not could_read(found.rule, found.event):
         yield f"the event of {name} is {found.event!r}, which is not what its rule says"
-    for outline in found.outputs:
-        yield from _outline(outline)
+    for histogram in found.outputs:
+        yield from _histogram(histogram)
         for tally, counts, hits in (
-            (found.data, outline.data, outline.data_hits),
-            (found.neighbour, outline.neighbour, outline.neighbour_hits),
+            (found.data, histogram.data, histogram.data_hits),
+            (found.neighbour, histogram.neighbour, histogram.neighbour_hits),
         ):
             if (sum(counts), sum(hits)) != (tally.draws, tally.hits):
-                yield f"the outputs of {name} at {outline.place} are not those that were counted"
+                yield f"the outputs of {name} at {histogram.place} are not those that were counted"
 
 
 def _tally(name: str, tally: Tally, alpha: float, *, older: bool) -> Iterator[str]:
@@ -254,16 +254,16 @@ def _tally(name: str, tally: Tally, alpha: float, *, older: bool) -> Iterator[st
         yield f"{said} at most {derived.upper!r}, and {name} says {tally.upper!r}"
 
 
-def _outline(outline: OutputHistogram) -> Iterator[str]:
-    where = f"the outputs at {outline.place!r}"
-    if any(not left < right for left, right in itertools.pairwise(outline.edges)):
+def _histogram(histogram: OutputHistogram) -> Iterator[str]:
+    where = f"the outputs at {histogram.place!r}"
+    if any(not left < right for left, right in itertools.pairwise(histogram.edges)):
         yield f"the edges of {where} do not rise"
-    if len(outline.edges) == 1 or any(map(math.isinf, outline.edges[1:-1])):
+    if len(histogram.edges) == 1 or any(map(math.isinf, histogram.edges[1:-1])):
         yield f"the edges of {where} make no bins"
-    bars = outline.bins + len(outline.values)
+    bars = histogram.bins + len(histogram.values)
     for counts, hits in (
-        (outline.data, outline.data_hits),
-        (outline.neighbour, outline.neighbour_hits),
+        (histogram.data, histogram.data_hits),
+        (histogram.neighbour, histogram.neighbour_hits),
     ):
         if not len(counts) == len(hits) == bars:
             yield f"{where} have {bars} bars, and {len(counts)} counts"

@@ -1,22 +1,22 @@
-"""How each value of an audit is written as JSON and read back: every field named once."""
+"""How each value of an audit is written as JSON and read back, derived from its dataclass."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from dpaudit.claims import Claim, Profile, claim_from_json
 from dpaudit.domains import decoded, encoded, encoded_float
 from dpaudit.errors import InvalidAuditFile, InvalidClaim
 from dpaudit.events import Rule, rule_from_json
 from dpaudit.neighbours import Pair
-from dpaudit.outputs import FLOAT_VIEWS, FloatView
-from dpaudit.results.output_histogram import OutputHistogram
-from dpaudit.results.values import Audit, Counterexample, Evidence, PairRecord, Tally, Verdict
+from dpaudit.results.values import Audit, Counterexample
 
-_MOST_COUNT = 2**63
+_COUNT_LIMIT = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,34 @@ class Form:
     read: Callable[[Any, str], Any]
 
 
-def record(kind: Callable[..., Any], forms: Mapping[str, Form]) -> Form:
+def form_of(hint: Any, name: str = "") -> Form:
+    """The form of a type; the field's `name` tells seeds, which are unbounded, from counts.
+
+    >>> form_of(tuple[int, ...] | None).write((1, 2)), form_of(float).read(3, "delta")
+    ([1, 2], 3.0)
+    """
+    kind, inside = get_origin(hint), get_args(hint)
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if hint in _BY_TYPE:
+        return _BY_TYPE[hint]
+    if kind in (Union, UnionType):
+        return _maybe(form_of(next(one for one in inside if one is not type(None))))
+    if kind is Literal:
+        return _one_of(inside, str)
+    if kind is tuple and inside[-1] is Ellipsis:
+        return _many(form_of(inside[0]))
+    if kind is tuple:
+        return _fixed([form_of(one) for one in inside])
+    if issubclass(hint, Enum):
+        return _one_of(tuple(hint), lambda member: member.value)
+    assert isinstance(hint, type)
+    assert is_dataclass(hint), hint
+    hints = get_type_hints(hint)
+    return _record(hint, {one.name: form_of(hints[one.name], one.name) for one in fields(hint)})
+
+
+def _record(kind: Callable[..., Any], forms: Mapping[str, Form]) -> Form:
     """The form of a value with named fields: all of them, and no others."""
 
     def write(value: Any) -> dict[str, Any]:
@@ -50,8 +77,8 @@ def record(kind: Callable[..., Any], forms: Mapping[str, Form]) -> Form:
     return Form(write, read)
 
 
-def many(form: Form) -> Form:
-    """The form of a tuple, written as a list."""
+def _many(form: Form) -> Form:
+    """The form of a tuple of any length, written as a list."""
 
     def read(saved: Any, where: str) -> tuple[Any, ...]:
         if not isinstance(saved, list):
@@ -61,12 +88,37 @@ def many(form: Form) -> Form:
     return Form(lambda values: [form.write(value) for value in values], read)
 
 
-def maybe(form: Form) -> Form:
+def _fixed(forms: list[Form]) -> Form:
+    """The form of a tuple of fixed length, written as a list."""
+
+    def read(saved: Any, where: str) -> tuple[Any, ...]:
+        if not isinstance(saved, list) or len(saved) != len(forms):
+            raise _wrong(where, f"a list of {len(forms)}", saved)
+        return tuple(form.read(one, where) for form, one in zip(forms, saved, strict=True))
+
+    return Form(
+        lambda values: [form.write(one) for form, one in zip(forms, values, strict=True)], read
+    )
+
+
+def _maybe(form: Form) -> Form:
     """The form of a value that may be None, written as null."""
     return Form(
         lambda value: None if value is None else form.write(value),
         lambda saved, where: None if saved is None else form.read(saved, where),
     )
+
+
+def _one_of(members: tuple[Any, ...], write: Callable[[Any], str]) -> Form:
+    """The form of one of a few values, written as its text."""
+    known = {write(member): member for member in members}
+
+    def read(saved: Any, where: str) -> Any:
+        if not isinstance(saved, str) or saved not in known:
+            raise _wrong(where, f"one of {', '.join(known)}", saved)
+        return known[saved]
+
+    return Form(write, read)
 
 
 def _wrong(where: str, wanted: str, got: object) -> InvalidAuditFile:
@@ -92,7 +144,7 @@ def _read_integer(saved: Any, where: str) -> int:
 
 def _read_count(saved: Any, where: str) -> int:
     number = _read_integer(saved, where)
-    if number >= _MOST_COUNT:
+    if number >= _COUNT_LIMIT:
         raise _wrong(where, "a count", saved)
     return number
 
@@ -123,28 +175,6 @@ def _read_flag(saved: Any, where: str) -> bool:
     return saved
 
 
-def _read_side(saved: Any, where: str) -> Literal["data", "neighbour"]:
-    if saved == "data":
-        return "data"
-    if saved == "neighbour":
-        return "neighbour"
-    raise _wrong(where, "'data' or 'neighbour'", saved)
-
-
-def _read_verdict(saved: Any, where: str) -> Verdict:
-    known = {verdict.value: verdict for verdict in Verdict}
-    if not isinstance(saved, str) or saved not in known:
-        raise _wrong(where, f"one of {', '.join(known)}", saved)
-    return known[saved]
-
-
-def _read_floats(saved: Any, where: str) -> FloatView:
-    for known in FLOAT_VIEWS:
-        if saved == known:
-            return known
-    raise _wrong(where, "'real' or 'bits'", saved)
-
-
 def write_claim(claim: Claim) -> object:
     """The claim as JSON; one of the user's own as its profile."""
     write = getattr(claim, "to_json", None)
@@ -170,102 +200,24 @@ def _read_rule(saved: Any, where: str) -> Rule:
 
 
 def _write_seed(seed: tuple[int, ...] | int) -> object:
-    return SEED.write(seed) if isinstance(seed, tuple) else operator.index(seed)
+    return _SEED.write(seed) if isinstance(seed, tuple) else operator.index(seed)
 
 
 def _read_seed(saved: Any, where: str) -> Any:
-    return SEED.read(saved, where) if isinstance(saved, list) else _read_integer(saved, where)
+    return _SEED.read(saved, where) if isinstance(saved, list) else _read_integer(saved, where)
 
 
-def _write_step(step: tuple[int, float]) -> list[object]:
-    return [operator.index(step[0]), encoded_float(step[1])]
-
-
-def _read_step(saved: Any, where: str) -> tuple[int, float]:
-    if not isinstance(saved, list) or len(saved) != 2:
-        raise _wrong(where, "[samples, log-wealth]", saved)
-    return _read_count(saved[0], where), _read_number(saved[1], where)
-
-
-def _read_package(saved: Any, where: str) -> tuple[str, str]:
-    if not isinstance(saved, list) or len(saved) != 2:
-        raise _wrong(where, "[name, version]", saved)
-    return _read_text(saved[0], where), _read_text(saved[1], where)
-
-
-INTEGER = Form(operator.index, _read_integer)
-COUNT = Form(operator.index, _read_count)
-NUMBER = Form(encoded_float, _read_number)
-TEXT = Form(str, _read_text)
-FLAG = Form(bool, _read_flag)
-SEED = many(INTEGER)
-DATA = Form(encoded, lambda saved, where: decoded(saved))
-PAIR = record(Pair, {"data": DATA, "neighbour": DATA})
-TALLY = record(
-    Tally, {"hits": COUNT, "draws": COUNT, "lower": NUMBER, "upper": NUMBER, "anytime": FLAG}
-)
-EVIDENCE = record(
-    Evidence,
-    {"trace": many(Form(_write_step, _read_step)), "log_wealth": NUMBER, "peak": NUMBER},
-)
-PAIR_RECORD = record(
-    PairRecord, {"pair": PAIR, "samples": COUNT, "log_wealth": NUMBER, "growth": NUMBER}
-)
-OUTLINE = record(
-    OutputHistogram,
-    {
-        "place": TEXT,
-        "edges": many(NUMBER),
-        "values": many(TEXT),
-        "data": many(COUNT),
-        "neighbour": many(COUNT),
-        "data_hits": many(COUNT),
-        "neighbour_hits": many(COUNT),
-    },
-)
-COUNTEREXAMPLE = record(
-    Counterexample,
-    {
-        "pair": PAIR,
-        "event": TEXT,
-        "likelier": Form(str, _read_side),
-        "data": TALLY,
-        "neighbour": TALLY,
-        "delta": NUMBER,
-        "epsilon_lower": NUMBER,
-        "alpha": NUMBER,
-        "seed": SEED,
-        "rule": maybe(Form(lambda rule: rule.to_json(), _read_rule)),
-        "outputs": many(OUTLINE),
-    },
-)
-AUDIT = record(
-    Audit,
-    {
-        "mechanism": TEXT,
-        "claim": Form(write_claim, _read_claim),
-        "verdict": Form(lambda verdict: verdict.value, _read_verdict),
-        "lower_bound": maybe(NUMBER),
-        "counterexample": maybe(COUNTEREXAMPLE),
-        "simplest": maybe(COUNTEREXAMPLE),
-        "tester": TEXT,
-        "evidence": EVIDENCE,
-        "samples": COUNT,
-        "seconds": NUMBER,
-        "alpha": NUMBER,
-        "rng_seed": Form(_write_seed, _read_seed),
-        "pairs_tried": COUNT,
-        "neighbours": TEXT,
-        "strongest": maybe(PAIR_RECORD),
-        "detectable": maybe(NUMBER),
-        "forecast": maybe(COUNT),
-        "history": many(PAIR_RECORD),
-        "warnings": many(TEXT),
-        "interrupted": FLAG,
-        "version": TEXT,
-        "target": maybe(TEXT),
-        "software": many(Form(list, _read_package)),
-        "outputs": many(OUTLINE),
-        "floats": Form(str, _read_floats),
-    },
-)
+_SEED = _many(Form(operator.index, _read_integer))
+_DATA = Form(encoded, lambda saved, where: decoded(saved))
+_BY_NAME = {"seed": _SEED, "rng_seed": Form(_write_seed, _read_seed)}
+_BY_TYPE: dict[Any, Form] = {
+    int: Form(operator.index, _read_count),
+    float: Form(encoded_float, _read_number),
+    str: Form(str, _read_text),
+    bool: Form(bool, _read_flag),
+    Claim: Form(write_claim, _read_claim),
+    Rule: Form(lambda rule: rule.to_json(), _read_rule),
+    Pair: _record(Pair, {"data": _DATA, "neighbour": _DATA}),
+}
+COUNTEREXAMPLE = form_of(Counterexample)
+AUDIT = form_of(Audit)

@@ -1,7 +1,7 @@
-"""Audits as JSON and as files: a schema number, every field named once, nothing unknown accepted.
+"""Audits as JSON and as files: a schema number, no unknown fields.
 
 The text of a file is a function of the audit alone (sorted keys, shortest exact floats, no NaN
-literals), so equal audits give equal bytes, but for the line "seconds".
+literals), so equal audits give equal bytes, except for the line "seconds".
 
 Whatever is wrong with a file is an `InvalidAuditFile`, also where its numbers contradict each
 other (`checking.py`).
@@ -24,17 +24,17 @@ from dpaudit.results.forms import AUDIT, COUNTEREXAMPLE, in_short, write_claim
 from dpaudit.results.values import Audit, Replayed
 
 SCHEMA = 5  # tallies say whether they hold anytime; the peak is that of all levels
-# What older schemas do not have, in an audit and in a counterexample.
-_IN_4: dict[str, object] = {"target": None, "software": [], "outputs": []}
+# What audits of older schemas lack, and what stands for it.
+_ADDED_IN_4: dict[str, object] = {"target": None, "software": [], "outputs": []}
 _ADDED: dict[int, dict[str, object]] = {
-    1: {"simplest": None, "tester": "not recorded", **_IN_4},
-    2: _IN_4,
-    3: _IN_4,
+    1: {"simplest": None, "tester": "not recorded", **_ADDED_IN_4},
+    2: _ADDED_IN_4,
+    3: _ADDED_IN_4,
     4: {},
 }
-_MAY_LACK: dict[str, object] = {"floats": "real"}  # files of any schema
+_OPTIONAL: dict[str, object] = {"floats": "real"}  # in files of any schema
 _ADDED_TO_TALLIES: dict[str, object] = {"anytime": False}
-_MOST_DEPTH = 250  # of JSON in JSON: data of `plain.MOST_DEPTH` and all that is around them
+_MAX_DEPTH = 250  # of nested JSON: datasets as deep as they may be, and what is around them
 _ADDED_TO_COUNTEREXAMPLES: dict[str, object] = {"rule": None, "outputs": []}
 
 
@@ -62,7 +62,7 @@ def audit_from_json(saved: Mapping[str, object]) -> Audit:
     if schema in _ADDED:
         fields = _brought_up(fields, schema)
     try:
-        audit: Audit = AUDIT.read({**_MAY_LACK, **fields}, "")
+        audit: Audit = AUDIT.read({**_OPTIONAL, **fields}, "")
         return checked(audit, older=schema < SCHEMA)
     except InvalidAuditFile:
         raise
@@ -73,7 +73,7 @@ def audit_from_json(saved: Mapping[str, object]) -> Audit:
 def _check_depth(saved: object) -> None:
     """Refuse what is nested so deeply that nothing could show it."""
     inside = [saved]
-    for _ in range(_MOST_DEPTH):
+    for _ in range(_MAX_DEPTH):
         inside = [
             part
             for whole in inside
@@ -82,7 +82,7 @@ def _check_depth(saved: object) -> None:
         ]
         if not inside:
             return
-    raise InvalidAuditFile(f"a saved audit is nested at most {_MOST_DEPTH} deep; this is deeper.")
+    raise InvalidAuditFile(f"a saved audit is nested at most {_MAX_DEPTH} deep; this is deeper.")
 
 
 def _brought_up(fields: Mapping[str, object], schema: int) -> dict[str, object]:

@@ -10,7 +10,10 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Literal
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from platform import python_version
+from typing import Literal
 
 from dpaudit.betting import draws_wanted
 from dpaudit.bounds import proportion_anytime, proportion_lower, proportion_upper
@@ -18,12 +21,10 @@ from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable, most_likely
 from dpaudit.events import Rule
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FloatView
-from dpaudit.results.output_histogram import OutputHistogram
-
-if TYPE_CHECKING:
-    from dpaudit.report import Plots
+from dpaudit.report import Plots, headline, notebook_cell, render, replayed, write_report
 
 LEANING = math.log(10.0)  # log-wealth from which an audit calls itself undecided
+PACKAGES = ("numpy", "scipy", "scikit-learn")  # whose versions can change draws and sums
 REPLAY = "Replay"  # the tester of an audit that counts a known counterexample again
 
 
@@ -39,8 +40,8 @@ class Verdict(Enum):
 class Tally:
     """How often an event happened on one side, with certified bounds on its probability.
 
-    The bounds are those of a number of draws that was fixed before the first of them, unless they
-    hold `anytime`: then the clock may have said when to stop.
+    The bounds are for a number of draws that was fixed beforehand, unless they hold `anytime`: then
+    the clock may have decided when to stop.
 
     >>> tally = Tally.of(30, 100, alpha=0.04)
     >>> print(tally.rate, round(tally.lower, 3), round(tally.upper, 3))
@@ -55,7 +56,7 @@ class Tally:
 
     @classmethod
     def of(cls, hits: int, draws: int, *, alpha: float, anytime: bool = False) -> Tally:
-        """Certify so many hits. The bounds of two sides hold together with chance `1 - alpha`."""
+        """Bounds from counts; those of two sides hold together with probability `1 - alpha`."""
         if anytime:
             lower, upper = proportion_anytime(hits, draws, alpha / 2)
         else:  # four bounds, two on each side
@@ -70,15 +71,50 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutputHistogram:
+    """How often outputs of both sides fell where, at one place of the output.
+
+    `edges` divide the numbers into bins; the first and the last reach to infinity. `values` are the
+    texts of what was counted one by one: numbers, words, "other". The counts are those of the bins,
+    then those of the values; `data_hits` and `neighbour_hits` count the outputs in the event.
+
+    >>> histogram = OutputHistogram(
+    ...     place="output",
+    ...     edges=(),
+    ...     values=("'yes'", "'no'"),
+    ...     data=(70, 30),
+    ...     neighbour=(20, 80),
+    ...     data_hits=(70, 0),
+    ...     neighbour_hits=(20, 0),
+    ... )
+    >>> histogram.bins, sum(histogram.data)
+    (0, 100)
+    """
+
+    place: str
+    edges: tuple[float, ...]
+    values: tuple[str, ...]
+    data: tuple[int, ...]
+    neighbour: tuple[int, ...]
+    data_hits: tuple[int, ...]
+    neighbour_hits: tuple[int, ...]
+
+    @property
+    def bins(self) -> int:
+        """How many of the counts are of bins; the others are of values."""
+        return max(len(self.edges) - 1, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counterexample:
     """Two neighbouring datasets and an event that is too likely on one of them.
 
-    The bounds were certified on fresh samples, which `seed` (entropy, then spawn key) draws again
-    unless a limit of seconds sized the calls; together they hold with probability at least
-    `1 - alpha`. `epsilon_lower` is what this event alone shows at `delta`; all draws of the audit
-    together may show more. `rule` is the event as a test of outputs, `rule.holds(outputs)`; None
-    in files of an older dpaudit. `outputs` outlines the fresh samples, for a figure; empty in older
-    files.
+    The bounds were certified on fresh draws and hold together with probability at least
+    `1 - alpha`. `seed` (entropy, then spawn key) makes the same draws again, unless a limit of
+    seconds sized the calls. `epsilon_lower` is what this event alone shows at `delta`; all draws of
+    the audit together may show more. `rule` is the event as a test of outputs,
+    `rule.holds(outputs)`, and `outputs` are histograms of the fresh draws for a figure; files of an
+    older dpaudit have neither.
     """
 
     pair: Pair
@@ -112,9 +148,9 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """A counterexample as it was saved, and the same event counted again on fresh samples.
+    """A counterexample as it was saved, and the same event counted again on fresh draws.
 
-    `target` names the code that was asked this time. An event that no longer breaks the claim
+    `target` names the code that was called this time. An event that no longer breaks the claim
     shows nothing about other events.
     """
 
@@ -134,8 +170,6 @@ class Replayed:
         return Verdict.NOT_REFUTED if enough else Verdict.UNDECIDED
 
     def __str__(self) -> str:
-        from dpaudit.report import replayed
-
         return replayed(self)
 
     def to_json(self) -> dict[str, object]:
@@ -153,11 +187,11 @@ class Evidence:
     starts at 1, so its last value is an e-value, and by Ville's inequality (1939) the inverse of
     its largest value is a p-value, whenever the audit stopped.
 
-    `peak` is the largest log-wealth that was looked at, also between two points of the trace: of
-    the bets against the claim and of those against every level below it, the smallest. The claim is
-    refuted together with all levels below it or not at all, so it was refuted if and only if
-    `peak >= log(1/alpha)`. A level below the claim has at least 0.6 of the claim's wealth
-    (`betting/account.py`), so `peak` is at least `log_wealth - log(1/0.6)`.
+    `peak` is the largest log-wealth that the claim and every level below it all reached, also
+    between two points of the trace. The claim is refuted together with all levels below it or not
+    at all, so it was refuted if and only if `peak >= log(1/alpha)`. A level below the claim has at
+    least 0.6 of the claim's wealth (`betting/account.py`), so `peak` is at least
+    `log_wealth - log(1/0.6)`.
 
     >>> evidence = Evidence(trace=((100, 1.2), (200, 2.0)), log_wealth=2.0, peak=3.0)
     >>> print(round(evidence.e_value, 3), round(evidence.p_value, 3))
@@ -226,14 +260,14 @@ class Audit:
 
     `lower_bound` is certified in the claim's own parameter (epsilon, mu or rho; None for a
     `Profile`, which has none). `counterexample` is None unless the claim was refuted; `simplest` is
-    a plainer one, if there is one that still breaks the claim (its bounds hold with a probability
-    of `1 - alpha` of their own). `strongest` is the pair that showed most, `detectable` the least
-    strength that would have been refuted on it with the draws spent (an estimate), `forecast` about
-    how many more draws would decide an undecided audit. The same call with `rng=rng_seed` gives the
-    same audit. `target` is the text by which the mechanism is imported again
-    (`pkg.module:function`; None where it cannot be), `software` the versions it ran on. `outputs`
-    outlines what the strongest pair gave, if no counterexample does. `floats` is "bits" where how
-    floats are rounded was looked at too, and "real" otherwise.
+    a simpler one that still breaks the claim, if one was found (its own bounds hold with
+    probability `1 - alpha`). `strongest` is the pair that showed most. `detectable` estimates the
+    least strength that the draws spent on it would have refuted, `forecast` how many more draws
+    would decide an undecided audit. The same call with `rng=rng_seed` gives the same audit.
+    `target` is the text that imports the mechanism again (`pkg.module:function`; None where there
+    is none), `software` lists the versions it ran on. `outputs` are histograms of what the
+    strongest pair gave, if no counterexample has any. `floats` is "bits" where the rounding of
+    floats was looked at too, otherwise "real".
     """
 
     mechanism: str
@@ -279,7 +313,7 @@ class Audit:
 
     @property
     def symbol(self) -> str | None:
-        """What `lower_bound` bounds: "epsilon", "mu" or "rho"; None for a claim without a dial."""
+        """What `lower_bound` bounds: "epsilon", "mu" or "rho"; None for a claim without one."""
         return self.claim.symbol if isinstance(self.claim, Scalable) else None
 
     @property
@@ -291,13 +325,9 @@ class Audit:
         return self.lower_bound if self.symbol == "epsilon" else None
 
     def __str__(self) -> str:
-        from dpaudit.report import render
-
         return render(self)
 
     def __repr__(self) -> str:
-        from dpaudit.report import headline
-
         return f"<Audit {headline(self)}>"
 
     def to_json(self) -> dict[str, object]:
@@ -314,18 +344,29 @@ class Audit:
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the audit as one self-contained HTML page. Needs the extra `report`."""
-        from dpaudit.report import write_report
-
         write_report(self, path)
 
     @property
     def plot(self) -> Plots:
         """The figures of the audit: `audit.plot.curve()`, `.outputs()`, `.evidence()`, ..."""
-        from dpaudit.report import Plots
-
         return Plots(self)
 
     def _repr_html_(self) -> str:
-        from dpaudit.report import notebook_cell
-
         return notebook_cell(self)
+
+
+@cache
+def software_in_use() -> tuple[tuple[str, str], ...]:
+    """Python and the packages that audits count with, each with its version.
+
+    >>> [name for name, _ in software_in_use()]
+    ['python', 'numpy', 'scipy', 'scikit-learn']
+    """
+    return ("python", python_version()), *((name, _version(name)) for name in PACKAGES)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # copied into another program, without its metadata
+        return "unknown"

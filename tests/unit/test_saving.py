@@ -1,183 +1,35 @@
-"""What an audit found is a value: it prints shortly, saves whole, and comes back equal."""
+"""An audit is saved whole and comes back equal; any other file is refused."""
 
 import dataclasses
 import datetime
 import json
-import math
 import os
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from saved_audits import (
+    COUNTEREXAMPLE,
+    HISTOGRAM,
+    RECORD,
+    REFUTED,
+    UNDECIDED,
+)
 
-from dpaudit.bounds import epsilon_from_event
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
 from dpaudit.domains import Unsaved, decoded, encoded
 from dpaudit.errors import InvalidAuditFile
-from dpaudit.events import Above, Rule
-from dpaudit.neighbours import Pair
 from dpaudit.results import (
     Audit,
-    Counterexample,
-    Evidence,
-    OutputHistogram,
-    PairRecord,
-    Tally,
-    Verdict,
     audit_from_json,
-    forms,
     load,
     saving,
-)
-
-PAIR = Pair(np.array([1.0, np.nan]), np.zeros((0, 2), dtype=np.float32))
-RECORD = PairRecord(pair=PAIR, samples=2000, log_wealth=3.25, growth=0.001625)
-DATA, NEIGHBOUR = (Tally.of(hits, 1000, alpha=1e-6) for hits in (400, 60))
-COUNTEREXAMPLE = Counterexample(
-    pair=PAIR,
-    event="output > 0.773",
-    likelier="data",
-    data=DATA,
-    neighbour=NEIGHBOUR,
-    delta=0.0,
-    epsilon_lower=epsilon_from_event(DATA.lower, NEIGHBOUR.upper, 0.0),
-    alpha=1e-6,
-    seed=(7, 0, 3),
-    rule=Rule(event=Above(0, 0.773), places=("output",), words=()),
-)
-OUTLINE = OutputHistogram(
-    place="output",
-    edges=(-math.inf, 0.0, 0.773, math.inf),
-    values=("NaN",),
-    data=(100, 490, 400, 10),
-    neighbour=(500, 430, 60, 10),  # 1000 draws of either side
-    data_hits=(0, 0, 400, 0),
-    neighbour_hits=(0, 0, 60, 0),
-)
-REFUTED = Audit(
-    mechanism="clipped_sum",
-    claim=PureDP(1.0),
-    verdict=Verdict.REFUTED,
-    lower_bound=1.1875,
-    counterexample=COUNTEREXAMPLE,
-    simplest=dataclasses.replace(
-        COUNTEREXAMPLE,
-        event="output > 1",
-        rule=Rule(event=Above(0, 1.0), places=("output",), words=()),
-        seed=(7, 7),
-    ),
-    tester="HockeyStickTester",
-    evidence=Evidence(trace=((1000, 3.5), (2000, 14.25)), log_wealth=14.25, peak=14.3),
-    samples=4000,
-    seconds=0.125,
-    alpha=1e-6,
-    rng_seed=7,
-    pairs_tried=1,
-    neighbours="replace one of at most 5 records of floats(-1, 1)",
-    strongest=RECORD,
-    detectable=None,
-    forecast=None,
-    history=(RECORD,),
-    warnings=("the mechanism returned the same 10 outputs at two calls",),
-    interrupted=False,
-    version="0.1.0",
-    target="released.sums:clipped_sum",
-    software=(("python", "3.12.1"), ("numpy", "2.1.0")),
-)
-UNDECIDED = dataclasses.replace(
-    REFUTED,
-    verdict=Verdict.UNDECIDED,
-    lower_bound=0.0,
-    counterexample=None,
-    simplest=None,
-    evidence=Evidence(trace=(), log_wealth=-math.inf, peak=0.0),
-    rng_seed=(2**127 + 1, 3),
-    strongest=None,
-    detectable=1.25,
-    forecast=88,
-    history=(),
-    warnings=(),
-    interrupted=True,
-    target=None,
-    software=(),
 )
 
 
 def changed(audit: Audit, **changes: Any) -> dict[str, object]:
     return {**audit.to_json(), **changes}
-
-
-# --- values ---------------------------------------------------------------------------------------
-
-
-def test_no_verdict_says_that_a_claim_holds() -> None:
-    assert [verdict.value for verdict in Verdict] == ["refuted", "not refuted", "undecided"]
-
-
-def test_values_are_frozen() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        REFUTED.samples = 0  # type: ignore[misc]
-
-
-def test_refuted_is_only_what_the_verdict_says() -> None:
-    assert REFUTED.refuted
-    assert not UNDECIDED.refuted
-
-
-@pytest.mark.parametrize(
-    ("claim", "symbol", "epsilon"),
-    [
-        (PureDP(1), "epsilon", 1.1875),
-        (ApproxDP(1, 1e-6), "epsilon", 1.1875),
-        (RenyiDP(2, 1), "epsilon", 1.1875),
-        (ZCDP(1), "rho", None),
-        (GaussianDP(1), "mu", None),
-        (Profile(PureDP(1).delta), None, None),
-    ],
-    ids=str,
-)
-def test_epsilon_lower_is_for_claims_in_epsilon(
-    claim: Claim, symbol: str | None, epsilon: float | None
-) -> None:
-    audit = dataclasses.replace(REFUTED, claim=claim)
-    assert audit.symbol == symbol
-    assert audit.epsilon_lower == epsilon
-    assert audit.lower_bound == 1.1875
-
-
-def test_a_counterexample_knows_its_likelier_side() -> None:
-    swapped = dataclasses.replace(COUNTEREXAMPLE, likelier="neighbour")
-    assert (COUNTEREXAMPLE.likely.hits, COUNTEREXAMPLE.unlikely.hits) == (400, 60)
-    assert (swapped.likely.hits, swapped.unlikely.hits) == (60, 400)
-
-
-def test_the_rate_of_no_draws_is_no_number() -> None:
-    assert math.isnan(Tally(hits=0, draws=0, lower=0.0, upper=1.0).rate)
-
-
-@pytest.mark.parametrize(
-    ("log_wealth", "peak", "e_value", "p_value"),
-    [
-        (math.log(50.0), math.log(200.0), 50.0, 0.005),
-        (-2.0, 0.0, math.exp(-2.0), 1.0),
-        (-2.0, -1.0, math.exp(-2.0), 1.0),
-        (-math.inf, 0.0, 0.0, 1.0),
-        (1e6, 1e6, math.inf, 0.0),
-    ],
-)
-def test_the_last_wealth_is_an_e_value_and_the_largest_a_p_value(
-    log_wealth: float, peak: float, e_value: float, p_value: float
-) -> None:
-    evidence = Evidence(trace=(), log_wealth=log_wealth, peak=peak)
-    assert evidence.e_value == pytest.approx(e_value)
-    assert evidence.p_value == pytest.approx(p_value)
-
-
-def test_the_repr_is_one_line_and_the_str_the_report() -> None:
-    line = "REFUTED: clipped_sum is not 1-DP: epsilon >= 1.18 (alpha = 1e-06)"
-    assert repr(REFUTED) == f"<Audit {line}>"
-    assert str(REFUTED).splitlines()[0] == line
 
 
 # --- there and back -------------------------------------------------------------------------------
@@ -235,14 +87,15 @@ def test_numpy_numbers_are_saved_as_numbers() -> None:
 
 def test_every_field_has_a_form() -> None:
     """A field that is added and not saved would be lost without a word."""
-    for kind, form, example in (
-        (Audit, forms.AUDIT, REFUTED),
-        (Counterexample, forms.COUNTEREXAMPLE, COUNTEREXAMPLE),
-        (Evidence, forms.EVIDENCE, REFUTED.evidence),
-        (PairRecord, forms.PAIR_RECORD, RECORD),
-        (Tally, forms.TALLY, COUNTEREXAMPLE.data),
+    saved: Any = REFUTED.to_json()
+    for value, form in (
+        (REFUTED, saved),
+        (COUNTEREXAMPLE, saved["counterexample"]),
+        (REFUTED.evidence, saved["evidence"]),
+        (RECORD, saved["strongest"]),
+        (COUNTEREXAMPLE.data, saved["counterexample"]["data"]),
     ):
-        assert set(form.write(example)) == {field.name for field in dataclasses.fields(kind)}
+        assert set(form) - {"schema"} == {field.name for field in dataclasses.fields(value)}
 
 
 @pytest.mark.parametrize(
@@ -339,8 +192,8 @@ def test_an_audit_of_the_third_schema_can_still_be_read() -> None:
 
 
 def test_outlines_of_outputs_came_with_the_fourth_schema() -> None:
-    outlined = dataclasses.replace(COUNTEREXAMPLE, outputs=(OUTLINE,))
-    audit = dataclasses.replace(REFUTED, counterexample=outlined, outputs=(OUTLINE,))
+    outlined = dataclasses.replace(COUNTEREXAMPLE, outputs=(HISTOGRAM,))
+    audit = dataclasses.replace(REFUTED, counterexample=outlined, outputs=(HISTOGRAM,))
     assert audit_from_json(audit.to_json()) == audit
     saved = {**audit.to_json(), "schema": 3}
     del saved["outputs"], cast(dict[str, object], saved["counterexample"])["outputs"]
@@ -427,7 +280,7 @@ def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str
         ({"warnings": "none"}, "warnings must be a list, got 'none'."),
         ({"warnings": [1]}, "warnings[0] must be text, got 1."),
         ({"target": 7}, "target must be text, got 7."),
-        ({"software": [["numpy"]]}, "software[0] must be [name, version], got ['numpy']."),
+        ({"software": [["numpy"]]}, "software[0] must be a list of 2, got ['numpy']."),
         ({"software": [["numpy", 2]]}, "software[0] must be text, got 2."),
         ({"rng_seed": "7"}, "rng_seed must be a whole number, got '7'."),
         ({"rng_seed": [1.0]}, "rng_seed[0] must be a whole number, got 1.0."),
@@ -437,7 +290,7 @@ def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str
         ({"evidence": {}}, "no field 'log_wealth' in evidence: the audit is not whole."),
         (
             {"evidence": {"trace": [[1, 2, 3]], "log_wealth": 0, "peak": 0}},
-            "evidence.trace[0] must be [samples, log-wealth], got [1, 2, 3].",
+            "evidence.trace[0] must be a list of 2, got [1, 2, 3].",
         ),
     ],
 )
@@ -459,7 +312,7 @@ def test_a_wrong_side_is_refused_by_name() -> None:
     saved["counterexample"]["likelier"] = "both"
     with pytest.raises(
         InvalidAuditFile,
-        match=r"counterexample\.likelier must be 'data' or 'neighbour', got 'both'",
+        match=r"counterexample\.likelier must be one of data, neighbour, got 'both'",
     ):
         audit_from_json(saved)
 
