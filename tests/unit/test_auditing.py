@@ -1,8 +1,6 @@
-"""The audit from the outside: what goes in, what comes back, what happens when things go wrong."""
+"""The audit from the outside: what goes in, what comes back."""
 
-import json
 import math
-import signal
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,43 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from noisy_counts import ONE_PAIR, gaussian, laplace, told_apart, without_seconds
 
 import dpaudit
-from dpaudit import Audit, Pair, PureDP, Verdict
+from dpaudit import Pair, PureDP, Verdict
 
 Floats = npt.NDArray[np.float64]
 Mechanism = Callable[..., Any]
-
-ONE_PAIR = [(np.array([1.0]), np.array([]))]
-
-
-def laplace(scale: float = 1.0) -> Mechanism:
-    def noisy_count(data: Any, size: int, rng: np.random.Generator) -> Floats:
-        return len(data) + rng.laplace(scale=scale, size=size)
-
-    return noisy_count
-
-
-def gaussian(scale: float = 1.0) -> Mechanism:
-    def noisy_count(data: Any, size: int, rng: np.random.Generator) -> Floats:
-        return len(data) + rng.normal(scale=scale, size=size)
-
-    return noisy_count
-
-
-def told_apart(strange: Any, ordinary: Any) -> Mechanism:
-    """On `data` an output is the strange one nine times out of ten, on the neighbour once."""
-
-    def leak(data: Any, size: int, rng: np.random.Generator) -> list[Any]:
-        odd = rng.random(size) < (0.9 if len(data) else 0.1)
-        return [strange if here else ordinary for here in odd.tolist()]
-
-    return leak
-
-
-def without_seconds(audit: Audit) -> str:
-    return json.dumps({**audit.to_json(), "seconds": 0}, sort_keys=True)
-
 
 # --- arguments
 
@@ -187,75 +155,6 @@ def test_no_more_time_is_spent_than_allowed(scale: float) -> None:
     assert time.perf_counter() - start < 1.2
     assert 0 < audit.samples < 12_000
     assert audit.seconds <= time.perf_counter() - start
-
-
-# --- interruptions and errors
-
-
-@pytest.mark.parametrize("calls", [0, 1, 4, 30])
-def test_an_interrupted_audit_returns_what_it_has(calls: int) -> None:
-    sizes: list[int] = []
-
-    def stopped(data: Any, size: int, rng: np.random.Generator) -> Floats:
-        if len(sizes) == calls:
-            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
-        sizes.append(size)
-        return np.asarray(laplace()(data, size, rng))
-
-    audit = dpaudit.audit(stopped, PureDP(1.0), ONE_PAIR, rng=1, samples=4_000)
-    assert audit.interrupted
-    assert audit.verdict is Verdict.UNDECIDED  # fewer than 88 draws say nothing
-    assert sum(sizes[:-1]) <= audit.samples <= sum(sizes)  # half a batch does not count
-    assert "Interrupted" in str(audit)
-
-
-def test_an_interruption_while_certifying_keeps_the_refutation() -> None:
-    calls = 0
-
-    def stopped(data: Any, size: int, rng: np.random.Generator) -> Floats:
-        nonlocal calls
-        calls += size > 300
-        if calls > 2:
-            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
-        return np.asarray(laplace(0.2)(data, size, rng))
-
-    audit = dpaudit.audit(stopped, PureDP(1.0), ONE_PAIR, rng=1, samples=40_000)
-    assert audit.interrupted
-    assert audit.verdict is Verdict.REFUTED
-    assert audit.counterexample is None
-    assert audit.epsilon_lower == 1.0
-
-
-def test_errors_of_the_mechanism_fly_with_a_note() -> None:
-    def broken(data: Any, size: int, rng: np.random.Generator) -> Floats:
-        if len(data) == 0:
-            raise ZeroDivisionError("no records")
-        return rng.normal(size=size)
-
-    with pytest.raises(ZeroDivisionError, match="no records") as caught:
-        dpaudit.audit(broken, PureDP(1.0), ONE_PAIR, rng=1, on_error="raise")
-    assert any("outputs from broken on data=" in note for note in caught.value.__notes__)
-
-
-def test_a_frozen_seed_is_reported() -> None:
-    def frozen(data: Any, size: int) -> Floats:
-        return np.random.default_rng(0).laplace(size=size)
-
-    with pytest.warns(dpaudit.HealthWarning, match="frozen returned the same .* outputs"):
-        audit = dpaudit.audit(frozen, PureDP(1.0), ONE_PAIR, rng=1, samples=3_000)
-    assert len(audit.warnings) == 1
-    assert "is a seed fixed inside it?" in audit.warnings[0]
-
-
-def test_a_frozen_seed_refutes_nothing() -> None:
-    def frozen(data: Any, size: int) -> Floats:
-        return len(data) + np.random.default_rng(0).laplace(size=size)
-
-    with (
-        pytest.warns(dpaudit.HealthWarning, match="frozen returned the same"),
-        pytest.raises(dpaudit.errors.DependentDraws, match="frozen returned the same"),
-    ):
-        dpaudit.audit(frozen, PureDP(1.0), ONE_PAIR, rng=1, samples=3_000)
 
 
 # --- finders
