@@ -65,7 +65,7 @@ PUBLIC_MODULES = ("dpaudit", "dpaudit.errors", "dpaudit.testers", "dpaudit.integ
 def link_public_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.TextElement
 ) -> nodes.reference | None:
-    """Lead from `dpaudit.claims.kinds.PureDP`, as annotations say, to `dpaudit.PureDP`, as users do."""
+    """Lead from `dpaudit.claims.kinds.PureDP`, as annotations say, to `dpaudit.PureDP`."""
     name = node.get("reftarget", "").rpartition(".")[2]
     if node.get("refdomain") != "py" or not name:
         return None

@@ -1,7 +1,7 @@
 """What a parameter means, said once for all functions of the reference that take it.
 
-Docstrings explain parameters in prose. This adds them as a list too, before the example; Sphinx adds
-their types from the annotations. A parameter that is not here is listed with its type alone.
+Docstrings explain parameters in prose. This adds them as a list too, before the example, and Sphinx
+adds their types from the annotations. A parameter that is not here is listed with its type alone.
 """
 
 import inspect
@@ -25,7 +25,7 @@ MEANINGS = {
     "max_records": "the most records of a dataset.",
     "max_rows": "the most rows of one user.",
     "max_users": "the most users of a dataset.",
-    "mechanism": "the code to audit: `f(data, size, rng)`, `f(data, size)`, or an object of a library.",
+    "mechanism": "the code to audit: a function `f(data, size, rng)`, or an object of a library.",
     "min_length": "the fewest entries of a list.",
     "min_records": "the fewest records of a dataset.",
     "min_users": "the fewest users of a dataset.",
