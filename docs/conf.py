@@ -17,7 +17,14 @@ author = "The dpaudit developers"
 copyright = author
 release = dpaudit.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "mathml", "zoo"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "mathml",
+    "parameters",
+    "zoo",
+]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 suppress_warnings = ["myst.strikethrough"]
@@ -35,11 +42,14 @@ default_role = "py:obj"
 add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
+autodoc_typehints = "description"  # parameters as a list, each with its type
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 80
 python_use_unqualified_type_names = True
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
+copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"  # code, not what it prints
 
 nitpicky = True
 nitpick_ignore_regex = [
@@ -48,19 +58,25 @@ nitpick_ignore_regex = [
     ("py:class", r"dpaudit\.\w+\..*"),  # types inside our rooms, which have no page of their own
 ]
 
+# Where users import names from.
+PUBLIC_MODULES = ("dpaudit", "dpaudit.errors", "dpaudit.testers", "dpaudit.integrations")
+
 
 def link_public_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.TextElement
 ) -> nodes.reference | None:
-    """Lead from `dpaudit.claims.kinds.PureDP`, as annotations say, to `dpaudit.PureDP`, as users do."""
+    """Lead from `dpaudit.claims.kinds.PureDP`, as annotations say, to `dpaudit.PureDP`."""
     name = node.get("reftarget", "").rpartition(".")[2]
-    if node.get("refdomain") != "py" or name not in dpaudit.__all__:
+    if node.get("refdomain") != "py" or not name:
         return None
     python = env.get_domain("py")
-    found = python.resolve_any_xref(
-        env, node["refdoc"], app.builder, f"dpaudit.{name}", node, content
-    )
-    return found[0][1] if found else None
+    for home in PUBLIC_MODULES:
+        found = python.resolve_any_xref(
+            env, node["refdoc"], app.builder, f"{home}.{name}", node, content
+        )
+        if found:
+            return found[0][1]
+    return None
 
 
 def setup(app: Sphinx) -> None:
