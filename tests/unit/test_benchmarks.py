@@ -1,16 +1,14 @@
 """The benchmarks run, at the smallest sizes. Their figures are not tested here."""
 
-import csv
 import dataclasses
 import importlib
 import math
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from scripts import importable_scripts, imported, read  # noqa: F401 -- a fixture
 
 import dpaudit
 
@@ -21,51 +19,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make siblings importable by name, as `python benchmarks/x.py` does, and forget them again."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield
-    for name in set(sys.modules) - before:
-        file = getattr(sys.modules[name], "__file__", None)
-        if file is not None and Path(file).parent == BENCHMARKS:
-            del sys.modules[name]
-
-
-@pytest.fixture
-def efficiency(scripts: None) -> ModuleType:
-    return importlib.import_module("efficiency")
-
-
-@pytest.fixture
-def validity(scripts: None) -> ModuleType:
-    return importlib.import_module("validity")
-
-
-@pytest.fixture
-def false_accusations(scripts: None) -> ModuleType:
-    return importlib.import_module("false_accusations")
-
-
-@pytest.fixture
-def search(scripts: None) -> ModuleType:
-    return importlib.import_module("search")
-
-
-@pytest.fixture
-def speed(scripts: None) -> ModuleType:
-    return importlib.import_module("speed")
-
-
-@pytest.fixture
-def many_runs(scripts: None) -> ModuleType:
-    return importlib.import_module("many_runs")
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+efficiency = imported("efficiency")
+validity = imported("validity")
+false_accusations = imported("false_accusations")
+search = imported("search")
+speed = imported("speed")
+many_runs = imported("many_runs")
 
 
 def assert_whole(table: str) -> None:
