@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from dpaudit import Subject
 
 A_MILLION = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What is audited, and with how many draws.
 
@@ -23,6 +23,7 @@ class Entry:
 
     function: str
     make: Callable[[], Subject]
+    _: KW_ONLY
     samples: int = 200_000
     watched: str = ""
     tight: float | None = None
