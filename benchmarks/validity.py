@@ -25,7 +25,7 @@ from dpaudit.zoo import DPLaplace, GaussianCount, Geometric, LaplaceCount, Rando
 
 SEED = 20_260_202
 SAMPLES = 5_000  # enough for about 22 pairs
-MORE_SAMPLES = 200  # at a time, where one pair got so many draws that fewer pairs were tried
+MORE_SAMPLES = 200  # at a time, where one pair took most draws and fewer pairs were tried
 LEAST_PAIRS = 20
 ERRORS = 3.0  # standard errors that luck may add
 

@@ -1,6 +1,6 @@
 """Mechanisms of diffprivlib: noise on one number, and choices among candidates.
 
-A mechanism promises its epsilon and delta for two values its sensitivity apart, or for any two
+A mechanism claims its epsilon and delta for two values its sensitivity apart, or for any two
 labels where it has no sensitivity. `Vector` changes a function and is audited with the model that
 uses it, logistic regression.
 """

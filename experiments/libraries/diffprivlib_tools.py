@@ -23,7 +23,7 @@ RECORDS = 5
 BEYOND = "numbers beyond the bounds, infinities, one record"
 WITH_NAN = "NaN, numbers beyond the bounds, infinities, one record"
 SOME_NAN = "NaN beside two or three numbers"
-EQUALS = 2978  # of so many equal records all chances of a median are too small for a float
+EQUALS = 2978  # equal records, with which every chance of a median is too small for a float
 
 
 def of(tool: str, domain: Any = None, **settings: Any) -> Callable[[], Subject]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
-from dpaudit import Subject
+from dpaudit import Subject, pairs
 
 A_MILLION = 1_000_000
 
@@ -31,3 +32,8 @@ class Entry:
     def __post_init__(self) -> None:
         if self.tight is not None:
             object.__setattr__(self, "samples", A_MILLION)
+
+
+def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
+    """The same claim, audited on these pairs."""
+    return replace(subject, neighbours=pairs(listed))

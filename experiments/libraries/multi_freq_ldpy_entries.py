@@ -1,6 +1,6 @@
 """multi-freq-ldpy: its client functions, each of which reports for one user.
 
-A longitudinal client promises `eps_1` for one report. Of users with several attributes, a pair may
+A longitudinal client claims `eps_1` for one report. Of users with several attributes, a pair may
 differ in all of them or in one alone: clients that sample an attribute are listed with both.
 """
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-from entry import Entry
+from entry import Entry, between
 from opendp_measurements import (
     INFINITE,
     LONG,
     SPECIAL,
     UNIT,
     asked_of_a_context,
-    between,
     bits,
     candidate,
     canonical,

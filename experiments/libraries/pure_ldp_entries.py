@@ -54,7 +54,7 @@ def read(
 
 
 def hashes(number: int, size: int) -> list[Any]:
-    """So many hash functions into this range, as the servers make them."""
+    """`number` hash functions into `size` values, as the servers make them."""
     made: list[Any] = importlib.import_module("pure_ldp.core").generate_hash_funcs(number, size)
     return made
 

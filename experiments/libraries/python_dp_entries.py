@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from entry import Entry
+from entry import Entry, between
 
 import dpaudit
 from dpaudit import Subject
@@ -48,11 +48,6 @@ def noise(name: str, kind: type = float, **given: float) -> Subject:
         return [made.add_noise(answer) for _ in range(size)]
 
     return replace(dpaudit.integrations.from_python_dp(made), mechanism=noisy)
-
-
-def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
-    """The same promise, looked at on these pairs."""
-    return replace(subject, neighbours=dpaudit.pairs(listed))
 
 
 def overflowing(name: str, dtype: str, bound: int) -> Subject:

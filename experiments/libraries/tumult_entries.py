@@ -10,10 +10,9 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from entry import Entry
+from entry import Entry, between
 
 import dpaudit
 from dpaudit import Subject
@@ -76,11 +75,6 @@ def quantile(
 def of_records(measurement: Any, records: Domain = UNIT) -> Subject:
     """A measurement of records, one more or less."""
     return dpaudit.integrations.from_tumult(measurement, records=records, max_records=6)
-
-
-def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
-    """The same promise, looked at on these pairs."""
-    return replace(subject, neighbours=dpaudit.pairs(listed))
 
 
 def of_far_records() -> Subject:
