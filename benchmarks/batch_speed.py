@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from many_runs import INTERRUPTED, entropy, fresh_processes
+from study import one_by_one
 from tables import RESULTS, Column, number, save, show, yes_or_no
 
 SEED = 20_260_505
@@ -127,19 +127,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen += [(name, "cpu") for name in MOST_SECONDS]
     if options.testers in ("neural", "all"):
         chosen += [(name, device) for name in NEURAL for device in options.devices]
-    rows: list[Seconds] = []
-    interrupted = False
-    try:
-        for name, device in chosen:
-            for draws in options.draws:
-                print(f"batch speed: {name}, {device}, {draws:,}", file=sys.stderr, flush=True)
-                rows.append(measured(name, device, draws, options.repeats))
-    except KeyboardInterrupt:
-        interrupted = True
+    sizes = [(*one, draws, options.repeats) for one in chosen for draws in options.draws]
+    rows, interrupted = one_by_one("batch speed", measured, sizes)
     if rows:
         show("Batch testers, Laplace outputs", COLUMNS, rows, NOTES)
-    path = save(rows, folder=options.results, name=options.name, complete=not interrupted)
-    print("Nothing was finished." if path is None else f"Written to {path}")
+    save(rows, folder=options.results, name=options.name, complete=not interrupted)
     return INTERRUPTED if interrupted else 0
 
 

@@ -11,17 +11,16 @@ from __future__ import annotations
 import argparse
 import csv
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from many_runs import INTERRUPTED, entropy, run_all
-from normal_count import NormalCount
+from mechanisms import NormalCount
 from searching import search
-from tables import RESULTS, Column, mean_and_error, number, save, show, yes_or_no
+from study import Task, add_options, benchmark_main
+from tables import Column, mean_and_error, number, show, yes_or_no
 
-from dpaudit import zoo as mechanisms
+from dpaudit import zoo
 from dpaudit.claims import ApproxDP, GaussianDP, PureDP, RenyiDP, Scalable
 from dpaudit.neighbours import pairs
 from dpaudit.zoo import LaplaceCount
@@ -47,23 +46,16 @@ class Violation:
     gonzalez2025: int | None = None
     apt2026: int | None = None
     target: float | None = None
+    alpha: float = FLOOR_ALPHA
 
     @property
     def label(self) -> str:
         return f"{self.name} {self.claim}"
 
-    def floor(self, alpha: float) -> float:
-        """Give the fewest pairs, on average, with which a valid test can refute the claim."""
-        return self.floor_at_5_percent * math.log(alpha) / math.log(FLOOR_ALPHA)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One run."""
-
-    violation: Violation
-    alpha: float
-    entropy: int
+    @property
+    def floor(self) -> float:
+        """The fewest pairs, on average, with which a valid test can refute the claim."""
+        return self.floor_at_5_percent * math.log(self.alpha) / math.log(FLOOR_ALPHA)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +94,7 @@ def published() -> list[Violation]:
         Violation(
             place=place,
             name=line["mechanism"],
-            mechanism=getattr(mechanisms, line["mechanism"])(float(line["claim_epsilon"])),
+            mechanism=getattr(zoo, line["mechanism"])(float(line["claim_epsilon"])),
             claim=ApproxDP(float(line["claim_epsilon"]), float(line["claim_delta"])),
             floor_at_5_percent=int(line["floor_pairs"]),
             gonzalez2025=_whole(line["gonzalez2025_pairs"]),
@@ -149,15 +141,15 @@ def further() -> list[Violation]:
     ]
 
 
-def refute(task: Task) -> Outcome:
+def refute(task: Task[Violation]) -> Outcome:
     """Audit one violation on the fixed pair, and count the draws up to the refutation."""
-    violation = task.violation
-    samples = math.ceil(SAMPLES_PER_FLOOR * violation.floor(task.alpha))
+    violation = task.cell
+    samples = math.ceil(SAMPLES_PER_FLOOR * violation.floor)
     loop = search(
         violation.mechanism,
         violation.claim,
         pairs([PAIR]),
-        alpha=task.alpha,
+        alpha=violation.alpha,
         samples=max(samples, LEAST_SAMPLES),
         entropy=task.entropy,
     )
@@ -166,16 +158,16 @@ def refute(task: Task) -> Outcome:
     return Outcome(refuted=False, pairs=loop.run.budget.spent / 2)
 
 
-def summary(violation: Violation, alpha: float, outcomes: Sequence[Outcome]) -> Efficiency:
+def summary(violation: Violation, outcomes: Sequence[Outcome]) -> Efficiency:
     """Sum up the runs. One without a refutation counts with all it spent, and misses the target."""
     mean, error = mean_and_error([outcome.pairs for outcome in outcomes])
-    refuted, floor = sum(outcome.refuted for outcome in outcomes), violation.floor(alpha)
+    refuted, floor = sum(outcome.refuted for outcome in outcomes), violation.floor
     ratio, target = mean / floor, violation.target
     return Efficiency(
         mechanism=violation.name,
         claim=str(violation.claim),
         claim_strength=violation.claim.strength,
-        alpha=alpha,
+        alpha=violation.alpha,
         floor_pairs=floor,
         gonzalez2025_pairs=violation.gonzalez2025,
         apt2026_pairs=violation.apt2026,
@@ -214,47 +206,30 @@ NOTES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 130 if Ctrl-C ended it."""
-    parser = _parser()
+    parser = argparse.ArgumentParser(description="Draws until a false claim is refuted.")
+    parser.add_argument("--runs", type=int, default=200, help="on each published violation")
+    parser.add_argument("--further-runs", type=int, default=40, help="on each further violation")
+    parser.add_argument(
+        "--alpha", type=float, default=0.05, help="the published figures are for 0.05"
+    )
+    add_options(parser)
     options = parser.parse_args(arguments)
-    chosen = {
-        violation: runs
-        for violations, runs in (
-            (published(), options.runs),
-            (further(), options.further_runs),
-        )
-        for violation in violations
-        if options.rows is None or any(text in violation.label for text in options.rows)
-    }
-    if not chosen:
-        parser.error(f"no row has any of {options.rows} in its mechanism or claim.")
-    tasks = [
-        Task(
-            violation=violation,
-            alpha=options.alpha,
-            entropy=entropy(SEED, violation.place, run),
-        )
-        for violation, runs in chosen.items()
-        for run in range(runs)
-    ]
-    finished = run_all(refute, tasks, workers=options.workers, title="efficiency")
-    outcomes: dict[int, list[Outcome]] = defaultdict(list)
-    for task, outcome in finished.results:
-        outcomes[task.violation.place].append(outcome)
-    rows = {
-        violation: summary(violation, options.alpha, outcomes[violation.place])
-        for violation in chosen
-        if outcomes[violation.place]
-    }
-    _report(rows, options.alpha)
-    complete = not finished.interrupted and options.rows is None
-    path = save(list(rows.values()), folder=options.results, name="efficiency", complete=complete)
-    print("Nothing was finished." if path is None else f"Written to {path}")
-    return INTERRUPTED if finished.interrupted else 0
+    return benchmark_main(
+        parser,
+        options,
+        [replace(violation, alpha=options.alpha) for violation in (*published(), *further())],
+        name="efficiency",
+        seed=SEED,
+        runs=lambda cell: options.further_runs if cell.target is None else options.runs,
+        run=refute,
+        summary=summary,
+        report=lambda rows: _report(rows, options.alpha),
+    )
 
 
-def _report(rows: dict[Violation, Efficiency], alpha: float) -> None:
-    with_target = [row for violation, row in rows.items() if violation.target is not None]
-    without = [row for violation, row in rows.items() if violation.target is None]
+def _report(rows: Sequence[Efficiency], alpha: float) -> None:
+    with_target = [row for row in rows if row.target_ratio is not None]
+    without = [row for row in rows if row.target_ratio is None]
     if with_target:
         columns = [MECHANISM, EPSILON, FLOOR, MMD, APT, *OURS, *TARGET]
         title = f"Violations with published figures, claim (epsilon, 1e-5)-DP, alpha {alpha:g}"
@@ -266,21 +241,6 @@ def _report(rows: dict[Violation, Efficiency], alpha: float) -> None:
 
 def _whole(text: str) -> int | None:
     return int(text) if text else None
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Draws until a false claim is refuted.")
-    parser.add_argument("--runs", type=int, default=200, help="on each published violation")
-    parser.add_argument("--further-runs", type=int, default=40, help="on each further violation")
-    parser.add_argument(
-        "--alpha", type=float, default=0.05, help="the published figures are for 0.05"
-    )
-    parser.add_argument(
-        "--rows", nargs="+", metavar="TEXT", help="only rows with such a text in mechanism or claim"
-    )
-    parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder for the CSV")
-    return parser
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def table1(lines: list[Line]) -> list[list[str]]:
 
 
 def false_positives(lines: list[Line]) -> list[list[str]]:
-    """Accusations of the honest by tester; the last row has all of them and what alpha promises."""
+    """Accusations of the honest by tester; the last row has all of them and what alpha allows."""
     testers = list(dict.fromkeys(line["tester"] for line in lines))
     cells = {(line["mechanism"], line["tester"]): line for line in lines}
     rows = [
@@ -88,8 +88,8 @@ def false_positives(lines: list[Line]) -> list[list[str]]:
         return sum(float(line[key]) for line in lines if line["tester"] == tester)
 
     last = [f"{total('refuted', each):.0f} of {total('runs', each):.0f}" for each in testers]
-    promise = f"all; alpha allows {total('promised', testers[0]):g} on average"
-    return [["mechanism", "claim", *testers], *rows, [promise, "", *last]]
+    allowed = f"all; alpha allows {total('promised', testers[0]):g} on average"
+    return [["mechanism", "claim", *testers], *rows, [allowed, "", *last]]
 
 
 def running_time(lines: list[Line]) -> list[list[str]]:

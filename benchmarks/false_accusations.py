@@ -18,16 +18,15 @@ import enum
 import math
 import tempfile
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from many_runs import INTERRUPTED, entropy, run_all
 from scipy.stats import binom
-from tables import RESULTS, Column, number, save, show, yes_or_no
+from study import Task, add_options, benchmark_main
+from tables import Column, number, show, yes_or_no
 
 import dpaudit
 from dpaudit.errors import DependentDraws, InvalidOutput
@@ -131,21 +130,23 @@ DEPENDENT: dict[str, Callable[[], Any]] = {
 REFUTED, STOPPED, FAILED, NEITHER = "refuted", "stopped", "failed", "not refuted"
 
 
-def _audited(mechanism: Any, neighbours: Any, task: Task, claim: Any = None, **more: Any) -> str:
+def _audited(
+    mechanism: Any, neighbours: Any, task: Task[Asked], claim: Any = None, **more: Any
+) -> str:
     claim = dpaudit.PureDP(1.0) if claim is None else claim
-    more |= {"alpha": task.alpha, "rng": task.entropy}
+    more |= {"alpha": task.cell.alpha, "rng": task.entropy}
     found = dpaudit.audit(mechanism, claim, neighbours, **more)
     return REFUTED if found.refuted else NEITHER
 
 
-def _measured(mechanism: Any, data: Any, neighbour: Any, task: Task) -> str:
+def _measured(mechanism: Any, data: Any, neighbour: Any, task: Task[Asked]) -> str:
     found = dpaudit.measure_epsilon(
-        mechanism, data, neighbour, alpha=task.alpha, samples=4_000, rng=task.entropy
+        mechanism, data, neighbour, alpha=task.cell.alpha, samples=4_000, rng=task.entropy
     )
     return REFUTED if found.epsilon_lower > 1.0 else NEITHER
 
 
-def _compared(mechanism: Any, task: Task, tester: Any = None) -> str:
+def _compared(mechanism: Any, task: Task[Asked], tester: Any = None) -> str:
     rng = np.random.default_rng(task.entropy)
     one = dpaudit.one_at_a_time(lambda data, generator: mechanism(data, 1, generator)[0])
     found = dpaudit.compare_samples(
@@ -153,13 +154,13 @@ def _compared(mechanism: Any, task: Task, tester: Any = None) -> str:
         one([1], 1_000, rng),
         dpaudit.PureDP(1.0),
         tester=tester,
-        alpha=task.alpha,
+        alpha=task.cell.alpha,
         rng=task.entropy,
     )
     return REFUTED if found.refuted else NEITHER
 
 
-def _of_files(task: Task) -> str:
+def _of_files(task: Task[Asked]) -> str:
     """Fair coin flips in two files, and a line of two words in one of them."""
     from click.testing import CliRunner
 
@@ -172,17 +173,31 @@ def _of_files(task: Task) -> str:
             path.write_text("\n".join(rng.choice(["heads", "tails"], size=600)))
         with paths[int(rng.integers(2))].open("a") as file:
             file.write("\nheads tails")
-        options = ["--claim", "eps=1", "--alpha", str(task.alpha), "--seed", str(task.entropy)]
+        options = ["--claim", "eps=1", "--alpha", str(task.cell.alpha), "--seed", str(task.entropy)]
         code = CliRunner().invoke(command, ["samples", *map(str, paths), *options]).exit_code
     return REFUTED if code == 1 else NEITHER if code in (0, 3) else STOPPED
 
 
-def _histogram(mechanism: Any, neighbours: Any, task: Task) -> str:
+def _histogram(mechanism: Any, neighbours: Any, task: Task[Asked]) -> str:
     tester = dpaudit.testers.Trials(dpaudit.testers.HistogramTester(), count=2)
     return _audited(mechanism, neighbours, task, tester=tester, samples=6_000)
 
 
-Way = Callable[[str, "Task"], str]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One row: a mechanism and the way it is asked; `place` decides its seeds."""
+
+    place: int
+    mechanism: str
+    asked_by: str
+    alpha: float
+
+    @property
+    def label(self) -> str:
+        return f"{self.mechanism} {self.asked_by}"
+
+
+Way = Callable[[str, Task[Asked]], str]
 ODD_WAYS: dict[str, Way] = {
     "audit": lambda name, task: _audited(ODD[name], ONE_PAIR, task, samples=3_000),
     "audit, histogram": lambda name, task: _histogram(ODD[name], ONE_PAIR, task),
@@ -215,16 +230,6 @@ ROWS: dict[tuple[str, str], Way] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One run of one row."""
-
-    mechanism: str
-    asked_by: str
-    alpha: float
-    entropy: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Accused:
     """All runs of a row: a line of the table and of the CSV."""
 
@@ -240,29 +245,27 @@ class Accused:
     holds: bool
 
 
-def accuse(task: Task) -> str:
+def accuse(task: Task[Asked]) -> str:
     """Ask once; "stopped" where an error says that outputs or draws cannot be used, or "failed"."""
     stopping = (DependentDraws, InvalidOutput)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dpaudit.HealthWarning)
         try:
-            return ROWS[task.mechanism, task.asked_by](task.mechanism, task)
+            return ROWS[task.cell.mechanism, task.cell.asked_by](task.cell.mechanism, task)
         except stopping:
             return STOPPED
         except Exception:
             return FAILED
 
 
-def summary(
-    row: tuple[str, str], alpha: float, outcomes: Sequence[str], before: float | None
-) -> Accused:
+def summary(cell: Asked, outcomes: Sequence[str], before: float | None) -> Accused:
     """Sum up the runs of a row."""
     runs, refuted = len(outcomes), outcomes.count(REFUTED)
-    most = int(binom.isf(ALLOWED, runs, alpha))
+    most = int(binom.isf(ALLOWED, runs, cell.alpha))
     return Accused(
-        mechanism=row[0],
-        asked_by=row[1],
-        alpha=alpha,
+        mechanism=cell.mechanism,
+        asked_by=cell.asked_by,
+        alpha=cell.alpha,
         runs=runs,
         share_refuted_before=before,
         share_refuted=refuted / runs,
@@ -303,57 +306,33 @@ def shares_before(folder: Path) -> dict[tuple[str, str], float]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 130 if Ctrl-C ended it."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    chosen = [
-        row
-        for row in ROWS
-        if row not in _LEFT_OUT
-        and (options.rows is None or any(text in " ".join(row) for text in options.rows))
-    ]
-    if not chosen:
-        parser.error(f"no row has any of {options.rows} in its mechanism or the way it is asked.")
-    tasks = [
-        Task(
-            mechanism=row[0],
-            asked_by=row[1],
-            alpha=options.alpha,
-            entropy=entropy(SEED, list(ROWS).index(row), run),
-        )
-        for row in chosen
-        for run in range(options.runs)
-    ]
-    finished = run_all(accuse, tasks, workers=options.workers, title="false accusations")
-    outcomes: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for task, outcome in finished.results:
-        outcomes[task.mechanism, task.asked_by].append(outcome)
-    before = {} if options.as_before else shares_before(options.results)
-    rows = [
-        summary(row, options.alpha, outcomes[row], before.get(row))
-        for row in chosen
-        if outcomes[row]
-    ]
-    if rows:
-        title = f"Claims that hold, alpha {options.alpha:g}, {options.runs} runs each"
-        show(title, COLUMNS, rows, NOTES)
-    complete = not finished.interrupted and options.rows is None
-    name = BEFORE if options.as_before else NAME
-    path = save(rows, folder=options.results, name=name, complete=complete)
-    print("Nothing was finished." if path is None else f"Written to {path}")
-    return INTERRUPTED if finished.interrupted else 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Odd outputs and dependent draws.")
     parser.add_argument("--runs", type=int, default=400, help="of each row")
     parser.add_argument("--alpha", type=float, default=0.05, help="of each run")
-    parser.add_argument("--rows", nargs="+", metavar="TEXT", help="only rows with such a text")
-    parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder for the CSV")
+    add_options(parser)
     parser.add_argument(
         "--as-before", action="store_true", help="keep the shares for the column 'before'"
     )
-    return parser
+    options = parser.parse_args(arguments)
+    before = {} if options.as_before else shares_before(options.results)
+    title = f"Claims that hold, alpha {options.alpha:g}, {options.runs} runs each"
+    return benchmark_main(
+        parser,
+        options,
+        [
+            Asked(place=place, mechanism=row[0], asked_by=row[1], alpha=options.alpha)
+            for place, row in enumerate(ROWS)
+            if row not in _LEFT_OUT
+        ],
+        name=BEFORE if options.as_before else NAME,
+        seed=SEED,
+        runs=lambda cell: options.runs,
+        run=accuse,
+        summary=lambda cell, outcomes: summary(
+            cell, outcomes, before.get((cell.mechanism, cell.asked_by))
+        ),
+        report=lambda rows: show(title, COLUMNS, rows, NOTES),
+    )
 
 
 if __name__ == "__main__":

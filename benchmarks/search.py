@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from many_runs import INTERRUPTED, entropy, run_all
-from needles import LeaksAtTwins, LeaksNear
+from mechanisms import LeaksAtTwins, LeaksNear
 from searching import search
-from tables import RESULTS, Column, mean_and_error, number, save, show, yes_or_no
+from study import Task, add_options, benchmark_main
+from tables import Column, mean_and_error, number, share_allowed, show, yes_or_no
 
 from dpaudit.claims import PureDP
 from dpaudit.domains import floats, integers
@@ -38,7 +36,6 @@ from dpaudit.zoo import (
 
 SEED = 20_260_505
 ALPHA = 0.05
-ERRORS = 3.0  # standard errors that luck may add
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +60,6 @@ class Hunt:
     @property
     def label(self) -> str:
         return f"{self.name} {self.finder}{' honest' if self.honest else ''}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One run of a hunt."""
-
-    hunt: Hunt
-    entropy: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,9 +157,9 @@ def hunts() -> list[Hunt]:
     return rows
 
 
-def run(task: Task) -> Outcome:
+def run(task: Task[Hunt]) -> Outcome:
     """Search until the claim is refuted or the budget is used up."""
-    hunt = task.hunt
+    hunt = task.cell
     loop = search(
         hunt.mechanism,
         PureDP(hunt.epsilon),
@@ -210,8 +199,8 @@ def summary(hunt: Hunt, outcomes: Sequence[Outcome]) -> Searched:
 def _holds(hunt: Hunt, outcomes: Sequence[Outcome]) -> bool | None:
     """Whether enough runs found it within the limits, or few enough accused the honest."""
     if hunt.honest:
-        slack = ERRORS * math.sqrt(ALPHA * (1 - ALPHA) / len(outcomes))
-        return sum(one.refuted for one in outcomes) / len(outcomes) <= ALPHA + slack
+        share = sum(one.refuted for one in outcomes) / len(outcomes)
+        return share <= share_allowed(ALPHA, len(outcomes))
     if hunt.least_found is None:
         return None
     within = [
@@ -242,43 +231,23 @@ NOTES = "pairs and draws: of the runs that refuted (of honest mechanisms: of all
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 130 if Ctrl-C ended it."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    wanted = [
-        hunt
-        for hunt in hunts()
-        if options.rows is None or any(text in hunt.label for text in options.rows)
-    ]
-    if not wanted:
-        parser.error(f"no row has any of {options.rows} in its mechanism or finder.")
-    tasks = [
-        Task(hunt=hunt, entropy=entropy(SEED, hunt.place, number))
-        for hunt in wanted
-        for number in range(options.honest_runs if hunt.honest else options.runs)
-    ]
-    finished = run_all(run, tasks, workers=options.workers, title="search")
-    outcomes: dict[int, list[Outcome]] = defaultdict(list)
-    for task, outcome in finished.results:
-        outcomes[task.hunt.place].append(outcome)
-    rows = [summary(hunt, outcomes[hunt.place]) for hunt in wanted if outcomes[hunt.place]]
-    if rows:
-        show(f"Pairs and draws until refuted, alpha {ALPHA:g}", COLUMNS, rows, NOTES)
-    complete = not finished.interrupted and options.rows is None
-    path = save(rows, folder=options.results, name="search", complete=complete)
-    print("Nothing was finished." if path is None else f"Written to {path}")
-    return INTERRUPTED if finished.interrupted else 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Pairs and draws that a search needs.")
     parser.add_argument("--runs", type=int, default=10, help="of each broken mechanism")
     parser.add_argument("--honest-runs", type=int, default=400, help="of each honest mechanism")
-    parser.add_argument(
-        "--rows", nargs="+", metavar="TEXT", help="only rows with such a text in their names"
+    add_options(parser)
+    options = parser.parse_args(arguments)
+    title = f"Pairs and draws until refuted, alpha {ALPHA:g}"
+    return benchmark_main(
+        parser,
+        options,
+        hunts(),
+        name="search",
+        seed=SEED,
+        runs=lambda hunt: options.honest_runs if hunt.honest else options.runs,
+        run=run,
+        summary=summary,
+        report=lambda rows: show(title, COLUMNS, rows, NOTES),
     )
-    parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder for the CSV")
-    return parser
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from types import CodeType
 from typing import TypeVar
 
 from many_runs import INTERRUPTED, entropy, fresh_processes
+from study import one_by_one
 from tables import RESULTS, Column, number, save, show, yes_or_no
 
 SEED = 20_260_303
@@ -228,19 +229,12 @@ PART_COLUMNS: list[Column[Speed]] = [
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 130 if Ctrl-C ended it."""
     options = _parser().parse_args(arguments)
-    rows: list[Speed] = []
-    interrupted = False
-    try:
-        for samples in options.draws:
-            print(f"speed: {samples:,} draws", file=sys.stderr, flush=True)
-            rows.append(measured(samples, options.repeats))
-    except KeyboardInterrupt:
-        interrupted = True
+    sizes = [(samples, options.repeats) for samples in options.draws]
+    rows, interrupted = one_by_one("speed", measured, sizes)
     if rows:
         show("An audit of LaplaceCount(1.0) on one pair, one thread", COLUMNS, rows, NOTES)
         show("Where the time goes", PART_COLUMNS, rows, "From a profiled run of its own.")
-    path = save(rows, folder=options.results, name="speed", complete=not interrupted)
-    print("Nothing was finished." if path is None else f"Written to {path}")
+    save(rows, folder=options.results, name="speed", complete=not interrupted)
     return INTERRUPTED if interrupted else 0
 
 

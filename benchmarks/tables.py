@@ -55,11 +55,13 @@ def show(title: str, columns: Sequence[Column[Row]], rows: Sequence[Row], notes:
 def save(
     rows: Sequence[DataclassInstance], *, folder: Path, name: str, complete: bool
 ) -> Path | None:
-    """Write the rows to `name.csv`; where rows or runs are lacking, to `name.partial.csv`.
+    """Write the rows to `name.csv`, or to `name.partial.csv` where rows or runs are lacking.
 
-    So a run that was stopped, or asked for a few rows, never takes the place of a whole one.
+    So a run that was stopped, or asked for a few rows, never takes the place of a whole one. The
+    path is printed.
     """
     if not rows:
+        print("Nothing was finished.")
         return None
     path = folder / (f"{name}.csv" if complete else f"{name}.partial.csv")
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,11 +70,12 @@ def save(
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(fields)
         writer.writerows([_cell(getattr(row, field)) for field in fields] for row in rows)
+    print(f"Written to {path}")
     return path
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    """Write a number with so many decimals; a dash for none.
+    """Write a number with this many decimals; a dash for none.
 
     >>> number(1234.56, 1), number(None), number(float("nan"))
     ('1234.6', '-', '-')
@@ -83,6 +86,11 @@ def number(value: float | None, digits: int = 0) -> str:
 def yes_or_no(value: bool | None) -> str:
     """Write a verdict; a dash where there is none."""
     return "-" if value is None else "yes" if value else "no"
+
+
+def share_allowed(alpha: float, runs: int) -> float:
+    """Give the largest share of false accusations that is luck: alpha and three standard errors."""
+    return alpha + 3.0 * math.sqrt(alpha * (1 - alpha) / runs)
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:

@@ -3,22 +3,20 @@
     python benchmarks/validity.py --audits 2000
 
 Each audit searches at least 20 pairs and stops as soon as it refutes. The wealth at the end has
-mean at most 1 if every bet was fair (MATH, section 2), which is looked at directly.
+mean at most 1 if every bet was fair (docs/mathematics.md, section 2); this is checked directly.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-from many_runs import INTERRUPTED, entropy, run_all
-from normal_count import NormalCount
+from mechanisms import NormalCount
 from searching import search
-from tables import RESULTS, Column, mean_and_error, number, save, show, yes_or_no
+from study import Task, add_options, benchmark_main
+from tables import Column, mean_and_error, number, share_allowed, show, yes_or_no
 
 from dpaudit.claims import ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpaudit.domains import floats
@@ -27,7 +25,7 @@ from dpaudit.zoo import DPLaplace, GaussianCount, Geometric, LaplaceCount, Rando
 
 SEED = 20_260_202
 SAMPLES = 5_000  # enough for about 22 pairs
-MORE_SAMPLES = 200  # at a time, where one pair got so many draws that fewer pairs were tried
+MORE_SAMPLES = 200  # at a time, where one pair took most draws and fewer pairs were tried
 LEAST_PAIRS = 20
 ERRORS = 3.0  # standard errors that luck may add
 
@@ -36,7 +34,7 @@ ERRORS = 3.0  # standard errors that luck may add
 class Honest:
     """A mechanism that keeps its claim with nothing to spare; `place` decides its seeds.
 
-    Audits of a `slow` one take several times as long, so that there are fewer of them.
+    Audits of a `slow` one take several times as long, so there are fewer of them.
     """
 
     place: int
@@ -44,6 +42,8 @@ class Honest:
     claim: Claim
     neighbours: Relation
     slow: bool = False
+    alpha: float = 0.05
+    samples: int = SAMPLES
 
     @property
     def name(self) -> str:
@@ -52,16 +52,6 @@ class Honest:
     @property
     def label(self) -> str:
         return f"{self.name} {self.claim}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One audit."""
-
-    honest: Honest
-    alpha: float
-    samples: int
-    entropy: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,18 +122,18 @@ def honest_mechanisms() -> list[Honest]:
     ]
 
 
-def accuse(task: Task) -> Outcome:
+def accuse(task: Task[Honest]) -> Outcome:
     """Audit an honest mechanism, and see how far the wealth got."""
     loop = search(
-        task.honest.mechanism,
-        task.honest.claim,
-        task.honest.neighbours,
-        alpha=task.alpha,
-        samples=task.samples,
+        task.cell.mechanism,
+        task.cell.claim,
+        task.cell.neighbours,
+        alpha=task.cell.alpha,
+        samples=task.cell.samples,
         entropy=task.entropy,
     )
     while not loop.account.refuted and loop.pairs_tried < LEAST_PAIRS:
-        loop.run.budget.samples += MORE_SAMPLES  # going on is always allowed: that is the promise
+        loop.run.budget.samples += MORE_SAMPLES  # an audit may always go on
         loop.search()
     evidence = loop.evidence
     return Outcome(
@@ -155,16 +145,16 @@ def accuse(task: Task) -> Outcome:
     )
 
 
-def summary(honest: Honest, alpha: float, outcomes: Sequence[Outcome]) -> Validity:
+def summary(honest: Honest, outcomes: Sequence[Outcome]) -> Validity:
     """Sum up the audits. Luck gets three standard errors: of a share alpha, and of the wealth."""
     audits = len(outcomes)
     share = sum(outcome.refuted for outcome in outcomes) / audits
-    allowed = alpha + ERRORS * math.sqrt(alpha * (1 - alpha) / audits)
+    allowed = share_allowed(honest.alpha, audits)
     wealth, wealth_error = mean_and_error([outcome.wealth for outcome in outcomes])
     return Validity(
         mechanism=honest.name,
         claim=str(honest.claim),
-        alpha=alpha,
+        alpha=honest.alpha,
         audits=audits,
         share_refuted=share,
         standard_error=math.sqrt(share * (1 - share) / audits),
@@ -202,43 +192,6 @@ NOTES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 130 if Ctrl-C ended it."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    chosen = [
-        honest
-        for honest in honest_mechanisms()
-        if options.rows is None or any(text in honest.label for text in options.rows)
-    ]
-    if not chosen:
-        parser.error(f"no row has any of {options.rows} in its mechanism or claim.")
-    tasks = [
-        Task(
-            honest=honest,
-            alpha=options.alpha,
-            samples=options.samples,
-            entropy=entropy(SEED, honest.place, audit),
-        )
-        for honest in chosen
-        for audit in range(options.further_audits if honest.slow else options.audits)
-    ]
-    finished = run_all(accuse, tasks, workers=options.workers, title="validity")
-    outcomes: dict[int, list[Outcome]] = defaultdict(list)
-    for task, outcome in finished.results:
-        outcomes[task.honest.place].append(outcome)
-    rows = [
-        summary(honest, options.alpha, outcomes[honest.place])
-        for honest in chosen
-        if outcomes[honest.place]
-    ]
-    if rows:
-        show(f"Honest mechanisms, alpha {options.alpha:g}", COLUMNS, rows, NOTES)
-    complete = not finished.interrupted and options.rows is None
-    path = save(rows, folder=options.results, name="validity", complete=complete)
-    print("Nothing was finished." if path is None else f"Written to {path}")
-    return INTERRUPTED if finished.interrupted else 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="False accusations of honest mechanisms.")
     parser.add_argument("--audits", type=int, default=2_000, help="of each mechanism")
     parser.add_argument(
@@ -251,12 +204,23 @@ def _parser() -> argparse.ArgumentParser:
         default=SAMPLES,
         help="the budget of each audit; it goes on until it has tried 20 pairs",
     )
-    parser.add_argument(
-        "--rows", nargs="+", metavar="TEXT", help="only rows with such a text in mechanism or claim"
+    add_options(parser)
+    options = parser.parse_args(arguments)
+    title = f"Honest mechanisms, alpha {options.alpha:g}"
+    return benchmark_main(
+        parser,
+        options,
+        [
+            replace(honest, alpha=options.alpha, samples=options.samples)
+            for honest in honest_mechanisms()
+        ],
+        name="validity",
+        seed=SEED,
+        runs=lambda honest: options.further_audits if honest.slow else options.audits,
+        run=accuse,
+        summary=summary,
+        report=lambda rows: show(title, COLUMNS, rows, NOTES),
     )
-    parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder for the CSV")
-    return parser
 
 
 if __name__ == "__main__":

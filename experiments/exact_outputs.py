@@ -118,7 +118,7 @@ def _mean_of_noisy_count(
 
 
 def _mixture(family: str, epsilon: float, records: int, x: Floats) -> Floats:
-    """The density of noise whose scale is set by a noisy count of so many records."""
+    """The density of noise whose scale is set by a noisy count of the records."""
     density, scale = _FAMILIES[family], 2 / epsilon
     most = records + MIXED_REACH[family] * scale
     small = np.geomspace(LEAST_COUNT, scale / 10, 40)

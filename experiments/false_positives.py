@@ -4,7 +4,7 @@
 
 These are the correct mechanisms of DP-Auditorium (Kong, Medina, Ribero and Syed 2023), section
 "Bug catching rate", and randomized response, which lies on its claim with all of its outputs. The
-paper reports no false positive; alpha promises at most one in twenty.
+paper reports no false positive; alpha allows at most one in twenty.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def look(
     draws: int,
     entropy: int,
 ) -> Ended:
-    """Test a claim with so many draws of either side; bets end when it is refuted.
+    """Test a claim with `draws` draws of either side; bets end when it is refuted.
 
     >>> tell = lambda data, size, rng: rng.normal(loc=9.0 * len(data), size=size)
     >>> from dpaudit import PureDP

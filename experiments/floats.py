@@ -137,7 +137,7 @@ SOURCES: dict[str, Source] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One source with so many draws; `place` decides its seeds."""
+    """One source and its number of draws; `place` decides its seeds."""
 
     place: int
     source: str

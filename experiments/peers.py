@@ -68,7 +68,7 @@ ROWS: dict[str, tuple[Mechanism, Sequence[float], Sequence[float]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One row of the suite with so many draws; `place` decides its seeds."""
+    """One row of the suite and its number of draws; `place` decides its seeds."""
 
     place: int
     row: str

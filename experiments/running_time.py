@@ -54,7 +54,7 @@ CORE = (*BETS, *MOST_SECONDS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One tester with so many draws of a side; `place` decides its seeds."""
+    """One tester and its number of draws of a side; `place` decides its seeds."""
 
     place: int
     tester: str

@@ -47,7 +47,7 @@ SVT_PAIR = ((1.0,) * 9 + (0.0,), (0.0,) * 9 + (1.0,))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
-    """One mechanism tested with so many draws of a side; `place` decides its seeds."""
+    """One mechanism, tester and number of draws of a side; `place` decides its seeds."""
 
     place: int
     mechanism: str
@@ -61,7 +61,7 @@ class Detection:
 
     @property
     def claim(self) -> PureDP | ApproxDP | RenyiDP:
-        """Pure DP; Gaussian noise promises a delta besides, or a Rényi divergence."""
+        """Pure DP; Gaussian noise claims a delta besides, or a Rényi divergence."""
         if "Gaussian" not in self.mechanism:
             return PureDP(self.epsilon)
         if self.tester == "renyi":
@@ -88,7 +88,7 @@ class Truth:
     floor: float | None
 
     def state(self, draws: int) -> str:
-        """Say what can be asked of the tester with so many draws of a side.
+        """Say what can be asked of the tester with this number of draws of a side.
 
         >>> Truth(excess=0.01, visible=True, floor=900.0).state(50_000)
         'violation'

@@ -85,7 +85,7 @@ class Search:
 
     @property
     def claim(self) -> Claim:
-        """Pure DP; Gaussian noise promises a delta besides, or a Rényi divergence."""
+        """Pure DP; Gaussian noise claims a delta besides, or a Rényi divergence."""
         if "Gaussian" not in self.mechanism:
             return PureDP(EPSILON)
         return RenyiDP(ORDER, EPSILON) if self.tester == "renyi" else ApproxDP(EPSILON, DELTA)
@@ -127,7 +127,7 @@ class Searched:
 
 
 class AtMost:
-    """A finder that has no more than so many pairs to propose."""
+    """A finder that proposes at most `most` pairs."""
 
     def __init__(self, finder: Finder, most: int) -> None:
         self._finder = finder

@@ -1,6 +1,6 @@
 """Mechanisms of diffprivlib: noise on one number, and choices among candidates.
 
-A mechanism promises its epsilon and delta for two values its sensitivity apart, or for any two
+A mechanism claims its epsilon and delta for two values its sensitivity apart, or for any two
 labels where it has no sensitivity. `Vector` changes a function and is audited with the model that
 uses it, logistic regression.
 """
@@ -97,96 +97,82 @@ STREETS = [("north", "south", 2), ("north", "west", 1), ("south", "west", 1)]
 ONE = {"epsilon": 1.0, "sensitivity": 1}
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry(function="Laplace", make=of("Laplace", **ONE), tight=1.0),
-    Entry(function="Laplace, delta 0.01", make=of("Laplace", **ONE, delta=0.01)),
-    Entry(function="LaplaceTruncated", make=of("LaplaceTruncated", **ONE, **RANGE), tight=1.0),
-    Entry(function="LaplaceFolded", make=of("LaplaceFolded", **ONE, **RANGE)),
-    Entry(function="LaplaceBoundedDomain", make=of("LaplaceBoundedDomain", **ONE, **RANGE)),
+    Entry("Laplace", of("Laplace", **ONE), tight=1.0),
+    Entry("Laplace, delta 0.01", of("Laplace", **ONE, delta=0.01)),
+    Entry("LaplaceTruncated", of("LaplaceTruncated", **ONE, **RANGE), tight=1.0),
+    Entry("LaplaceFolded", of("LaplaceFolded", **ONE, **RANGE)),
+    Entry("LaplaceBoundedDomain", of("LaplaceBoundedDomain", **ONE, **RANGE)),
     Entry(
-        function="LaplaceBoundedDomain, values out of range",
-        make=on(around(-5, 15), "LaplaceBoundedDomain", **ONE, **RANGE),
+        "LaplaceBoundedDomain, values out of range",
+        on(around(-5, 15), "LaplaceBoundedDomain", **ONE, **RANGE),
         watched=OUT_OF_RANGE,
     ),
-    Entry(function="LaplaceBoundedNoise", make=of("LaplaceBoundedNoise", **ONE, delta=0.01)),
-    Entry(function="Staircase", make=of("Staircase", **ONE), tight=1.0),
-    Entry(function="Uniform", make=of("Uniform", delta=0.1, sensitivity=1)),
-    Entry(function="Snapping", make=of("Snapping", **ONE, **RANGE)),
+    Entry("LaplaceBoundedNoise", of("LaplaceBoundedNoise", **ONE, delta=0.01)),
+    Entry("Staircase", of("Staircase", **ONE), tight=1.0),
+    Entry("Uniform", of("Uniform", delta=0.1, sensitivity=1)),
+    Entry("Snapping", of("Snapping", **ONE, **RANGE)),
     Entry(
-        function="Snapping, values out of range",
-        make=on(around(-5, 15), "Snapping", **ONE, **RANGE),
+        "Snapping, values out of range",
+        on(around(-5, 15), "Snapping", **ONE, **RANGE),
         watched=OUT_OF_RANGE,
     ),
-    Entry(function="Gaussian", make=of("Gaussian", **ONE, delta=1e-3)),
-    Entry(function="GaussianAnalytic", make=of("GaussianAnalytic", **ONE, delta=1e-3)),
+    Entry("Gaussian", of("Gaussian", **ONE, delta=1e-3)),
+    Entry("GaussianAnalytic", of("GaussianAnalytic", **ONE, delta=1e-3)),
+    Entry("GaussianDiscrete", of("GaussianDiscrete", **ONE, delta=1e-3), samples=50_000),
     Entry(
-        function="GaussianDiscrete",
-        make=of("GaussianDiscrete", **ONE, delta=1e-3),
-        samples=50_000,
-    ),
-    Entry(
-        function="GaussianDiscrete, values above 2^53",
-        make=on(whole(2**53 + 2, 2**60 + 128), "GaussianDiscrete", **ONE, delta=1e-3),
+        "GaussianDiscrete, values above 2^53",
+        on(whole(2**53 + 2, 2**60 + 128), "GaussianDiscrete", **ONE, delta=1e-3),
         samples=20_000,
         watched=ABOVE_FLOATS,
     ),
-    Entry(function="Geometric", make=of("Geometric", **ONE), tight=1.0),
+    Entry("Geometric", of("Geometric", **ONE), tight=1.0),
+    Entry("Geometric, sensitivity 10^6", of("Geometric", epsilon=1, sensitivity=10**6)),
     Entry(
-        function="Geometric, sensitivity 10^6", make=of("Geometric", epsilon=1, sensitivity=10**6)
-    ),
-    Entry(
-        function="Geometric, values above 2^53",
-        make=on(whole(2**53 + 2, 2**60 + 128), "Geometric", **ONE),
+        "Geometric, values above 2^53",
+        on(whole(2**53 + 2, 2**60 + 128), "Geometric", **ONE),
         watched=ABOVE_FLOATS,
     ),
-    Entry(function="GeometricTruncated", make=of("GeometricTruncated", **ONE, **RANGE), tight=1.0),
+    Entry("GeometricTruncated", of("GeometricTruncated", **ONE, **RANGE), tight=1.0),
     Entry(
-        function="GeometricTruncated, values out of range",
-        make=on(whole(-3, -1, 0, 9, 10, 12), "GeometricTruncated", **ONE, **RANGE),
+        "GeometricTruncated, values out of range",
+        on(whole(-3, -1, 0, 9, 10, 12), "GeometricTruncated", **ONE, **RANGE),
         watched=OUT_OF_RANGE,
     ),
-    Entry(function="GeometricFolded", make=of("GeometricFolded", **ONE, lower=0.5, upper=10)),
-    Entry(function="Binary", make=of("Binary", epsilon=1.0, value0="no", value1="yes"), tight=1.0),
+    Entry("GeometricFolded", of("GeometricFolded", **ONE, lower=0.5, upper=10)),
+    Entry("Binary", of("Binary", epsilon=1.0, value0="no", value1="yes"), tight=1.0),
+    Entry("Exponential", of("Exponential", **ONE, utility=[1, 0, 0]), samples=SLOW),
     Entry(
-        function="Exponential",
-        make=of("Exponential", **ONE, utility=[1, 0, 0]),
-        samples=SLOW,
-    ),
-    Entry(
-        function="Exponential, monotonic scores",
-        make=votes("Exponential", np.int64),
+        "Exponential, monotonic scores",
+        votes("Exponential", np.int64),
         samples=SLOW,
         watched="an empty dataset",
     ),
     Entry(
-        function="Exponential, monotonic scores of type uint8",
-        make=votes("Exponential", np.uint8),
+        "Exponential, monotonic scores of type uint8",
+        votes("Exponential", np.uint8),
         samples=SLOW,
         watched="scores of an unsigned type; an empty dataset",
     ),
+    Entry("PermuteAndFlip", of("PermuteAndFlip", **ONE, utility=[1.0, 0.0, 0.0]), samples=SLOW),
     Entry(
-        function="PermuteAndFlip",
-        make=of("PermuteAndFlip", **ONE, utility=[1.0, 0.0, 0.0]),
-        samples=SLOW,
-    ),
-    Entry(
-        function="PermuteAndFlip, monotonic scores",
-        make=votes("PermuteAndFlip", np.int64),
+        "PermuteAndFlip, monotonic scores",
+        votes("PermuteAndFlip", np.int64),
         samples=SLOW,
         watched="an empty dataset",
     ),
     Entry(
-        function="ExponentialCategorical",
-        make=of("ExponentialCategorical", epsilon=1.0, utility_list=STREETS),
+        "ExponentialCategorical",
+        of("ExponentialCategorical", epsilon=1.0, utility_list=STREETS),
         samples=SLOW,
     ),
     Entry(
-        function="ExponentialHierarchical",
-        make=of("ExponentialHierarchical", epsilon=1.0, hierarchy=["a", "b", "c", "d"]),
+        "ExponentialHierarchical",
+        of("ExponentialHierarchical", epsilon=1.0, hierarchy=["a", "b", "c", "d"]),
     ),
     Entry(
-        function="ExponentialHierarchical, two levels",
-        make=of("ExponentialHierarchical", epsilon=1.0, hierarchy=[["a"], ["b", "c"]]),
+        "ExponentialHierarchical, two levels",
+        of("ExponentialHierarchical", epsilon=1.0, hierarchy=[["a"], ["b", "c"]]),
         samples=SLOW,
     ),
-    Entry(function="Bingham", make=bingham(2), samples=5_000),
+    Entry("Bingham", bingham(2), samples=5_000),
 )

@@ -178,16 +178,12 @@ def entry(
     function: str, make: Callable[[], Subject], watched: str = "", *, samples: int = 2_000
 ) -> Entry:
     """One model; a fit takes about a thousandth of a second."""
-    return Entry(function=function, make=make, samples=samples, watched=watched)
+    return Entry(function, make, samples=samples, watched=watched)
 
 
 ENTRIES: tuple[Entry, ...] = (
     entry("StandardScaler", untaught("StandardScaler", MOMENTS, four(0, 1), **UNIT)),
-    entry(
-        "StandardScaler, NaN",
-        untaught("StandardScaler", MOMENTS, one_missing(), **UNIT),
-        "NaN",
-    ),
+    entry("StandardScaler, NaN", untaught("StandardScaler", MOMENTS, one_missing(), **UNIT), "NaN"),
     entry("GaussianNB", taught("GaussianNB", CLASSES, four(0, 1), **UNIT)),
     entry(
         "GaussianNB, a label changes",
@@ -228,20 +224,14 @@ ENTRIES: tuple[Entry, ...] = (
         "LinearRegression, bounds_X=(0, 1), no intercept",
         regression(near_the_origin(), 0, intercept=False),
     ),
-    entry(
-        "LinearRegression, bounds_X=(0, 1)",
-        regression(near_the_origin(), 0, intercept=True),
-    ),
+    entry("LinearRegression, bounds_X=(0, 1)", regression(near_the_origin(), 0, intercept=True)),
     entry(
         "KMeans, cluster_centers_",
         untaught("KMeans", learned("cluster_centers_"), one_far(), **UNIT, n_clusters=2),
         "a cluster without records",
         samples=8_000,
     ),
-    entry(
-        "KMeans, inertia_",
-        untaught("KMeans", unexplained, one_far(), **UNIT, n_clusters=2),
-    ),
+    entry("KMeans, inertia_", untaught("KMeans", unexplained, one_far(), **UNIT, n_clusters=2)),
     entry(
         "PCA",
         untaught(
@@ -254,13 +244,7 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     entry(
-        "DecisionTreeClassifier",
-        labelled(
-            "DecisionTreeClassifier",
-            told,
-            one_of_a_leaf(),
-            **TREE,
-        ),
+        "DecisionTreeClassifier", labelled("DecisionTreeClassifier", told, one_of_a_leaf(), **TREE)
     ),
     entry(
         "RandomForestClassifier, a label changes",

@@ -23,7 +23,7 @@ RECORDS = 5
 BEYOND = "numbers beyond the bounds, infinities, one record"
 WITH_NAN = "NaN, numbers beyond the bounds, infinities, one record"
 SOME_NAN = "NaN beside two or three numbers"
-EQUALS = 2978  # of so many equal records all chances of a median are too small for a float
+EQUALS = 2978  # equal records, with which every chance of a median is too small for a float
 
 
 def of(tool: str, domain: Any = None, **settings: Any) -> Callable[[], Subject]:
@@ -111,7 +111,7 @@ def summed(dtype: type[np.integer[Any]]) -> Callable[[], Subject]:
 
 def entry(function: str, make: Callable[[], Subject], watched: str = "") -> Entry:
     """One tool; a call takes a fifth of a thousandth of a second."""
-    return Entry(function=function, make=make, samples=40_000, watched=watched)
+    return Entry(function, make, samples=40_000, watched=watched)
 
 
 ENTRIES: tuple[Entry, ...] = (
@@ -146,8 +146,8 @@ ENTRIES: tuple[Entry, ...] = (
     entry("median, numbers beyond", of("median", beyond(), **UNIT), BEYOND),
     entry("median, NaN", of("median", odd(), **UNIT), WITH_NAN),
     Entry(
-        function="median, thousands of equal records",
-        make=on(equal_records(), of("median", **UNIT)),
+        "median, thousands of equal records",
+        on(equal_records(), of("median", **UNIT)),
         samples=4_000,
         watched="2978 equal records",
     ),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
-from dpaudit import Subject
+from dpaudit import Subject, pairs
 
 A_MILLION = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What is audited, and with how many draws.
 
@@ -23,6 +24,7 @@ class Entry:
 
     function: str
     make: Callable[[], Subject]
+    _: KW_ONLY
     samples: int = 200_000
     watched: str = ""
     tight: float | None = None
@@ -30,3 +32,8 @@ class Entry:
     def __post_init__(self) -> None:
         if self.tight is not None:
             object.__setattr__(self, "samples", A_MILLION)
+
+
+def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
+    """The same claim, audited on these pairs."""
+    return replace(subject, neighbours=pairs(listed))

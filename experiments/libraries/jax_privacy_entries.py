@@ -85,7 +85,7 @@ def odd_values() -> Subject:
 
 
 def _entry(function: str, make: Callable[[], Subject], watched: str = "") -> Entry:
-    return Entry(function=function, make=make, watched=watched, samples=SAMPLES)
+    return Entry(function, make, watched=watched, samples=SAMPLES)
 
 
 ENTRIES: tuple[Entry, ...] = (
@@ -95,13 +95,9 @@ ENTRIES: tuple[Entry, ...] = (
         lambda: band_mf(strategy=[1.0], iterations=4, sampling_prob=0.5),
     ),
     _entry(
-        "BandMF, two bands",
-        lambda: band_mf(strategy=[1.0, 0.5], iterations=4, sampling_prob=0.5),
+        "BandMF, two bands", lambda: band_mf(strategy=[1.0, 0.5], iterations=4, sampling_prob=0.5)
     ),
-    _entry(
-        "BandMF, two bands, all records",
-        lambda: band_mf(strategy=[1.0, 0.5], iterations=4),
-    ),
+    _entry("BandMF, two bands, all records", lambda: band_mf(strategy=[1.0, 0.5], iterations=4)),
     _entry(
         "BandMF(column_normalize=True)",
         lambda: band_mf(strategy=[1.0, 0.5], iterations=4, column_normalize=True),
@@ -125,8 +121,7 @@ ENTRIES: tuple[Entry, ...] = (
         lambda: calibrated(strategy=[1.0], iterations=2, sampling_prob=0.5),
     ),
     _entry(
-        "clipped_grad and gaussian_privatizer",
-        lambda: by_hand(iterations=2, sampling_prob=0.5),
+        "clipped_grad and gaussian_privatizer", lambda: by_hand(iterations=2, sampling_prob=0.5)
     ),
     _entry(
         "BandMF, no records",

@@ -1,6 +1,6 @@
 """multi-freq-ldpy: its client functions, each of which reports for one user.
 
-A longitudinal client promises `eps_1` for one report. Of users with several attributes, a pair may
+A longitudinal client claims `eps_1` for one report. Of users with several attributes, a pair may
 differ in all of them or in one alone: clients that sample an attribute are listed with both.
 """
 
@@ -135,19 +135,17 @@ def several(module: str, name: str, neighbours: Any, *given: float) -> Subject:
 
 
 def _several(name: str, module: str, *given: float) -> Entry:
-    return Entry(
-        function=name, make=lambda: several(module, name, any_two(), *given), samples=SAMPLES
-    )
+    return Entry(name, lambda: several(module, name, any_two(), *given), samples=SAMPLES)
 
 
 def _sampled(name: str, samples: int = SAMPLES) -> tuple[Entry, Entry]:
     """A client with fake data: any two users, and users who differ in one attribute."""
     module = "mdim_freq_est.RSpFD_solution"
     return (
-        Entry(function=name, make=lambda: several(module, name, any_two()), samples=samples),
+        Entry(name, lambda: several(module, name, any_two()), samples=samples),
         Entry(
-            function=f"{name}, one attribute",
-            make=lambda: several(module, name, one_attribute()),
+            f"{name}, one attribute",
+            lambda: several(module, name, one_attribute()),
             samples=SAMPLES,
             watched="only pairs that differ in one attribute",
         ),
@@ -155,33 +153,25 @@ def _sampled(name: str, samples: int = SAMPLES) -> tuple[Entry, Entry]:
 
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry(function="GRR_Client", make=lambda: oracle("GRR"), tight=EPSILON),
-    Entry(
-        function="UE_Client(optimal=False)",
-        make=lambda: oracle("UE", optimal=False),
-        tight=EPSILON,
-    ),
-    Entry(function="UE_Client", make=lambda: oracle("UE"), tight=EPSILON),
-    Entry(function="HE_Client", make=lambda: oracle("HE"), tight=EPSILON),
-    Entry(function="HE_Client, thresholded", make=thresholded, samples=SAMPLES),
-    Entry(
-        function="LH_Client(optimal=False)",
-        make=lambda: local_hashing(optimal=False),
-        tight=EPSILON,
-    ),
-    Entry(function="LH_Client", make=lambda: local_hashing(optimal=True), tight=EPSILON),
-    Entry(function="ADP_Client", make=lambda: oracle("ADP"), samples=SAMPLES),
-    Entry(function="SS_Client", make=lambda: oracle("SS", MANY_VALUES), samples=SAMPLES),
-    Entry(function="SS_Client, as a set", make=subset_as_a_set, samples=SAMPLES),
-    Entry(function="L_GRR_Client(k=2)", make=lambda: longitudinal("L_GRR", 2), tight=EPSILON),
-    Entry(function="L_GRR_Client", make=lambda: longitudinal("L_GRR"), samples=SAMPLES),
-    Entry(function="L_SUE_Client", make=lambda: longitudinal("L_SUE"), tight=EPSILON),
-    Entry(function="L_OUE_Client", make=lambda: longitudinal("L_OUE"), samples=SAMPLES),
-    Entry(function="L_OSUE_Client", make=lambda: longitudinal("L_OSUE"), tight=EPSILON),
-    Entry(function="L_SOUE_Client", make=lambda: longitudinal("L_SOUE"), samples=SAMPLES),
-    Entry(function="L_ADP_Client", make=lambda: longitudinal("L_ADP"), samples=SAMPLES),
-    Entry(function="L_LH_Client(optimal=False)", make=longitudinal_hashing, samples=SAMPLES),
-    Entry(function="dBitFlipPM_Client", make=d_bit_flip, samples=SAMPLES),
+    Entry("GRR_Client", lambda: oracle("GRR"), tight=EPSILON),
+    Entry("UE_Client(optimal=False)", lambda: oracle("UE", optimal=False), tight=EPSILON),
+    Entry("UE_Client", lambda: oracle("UE"), tight=EPSILON),
+    Entry("HE_Client", lambda: oracle("HE"), tight=EPSILON),
+    Entry("HE_Client, thresholded", thresholded, samples=SAMPLES),
+    Entry("LH_Client(optimal=False)", lambda: local_hashing(optimal=False), tight=EPSILON),
+    Entry("LH_Client", lambda: local_hashing(optimal=True), tight=EPSILON),
+    Entry("ADP_Client", lambda: oracle("ADP"), samples=SAMPLES),
+    Entry("SS_Client", lambda: oracle("SS", MANY_VALUES), samples=SAMPLES),
+    Entry("SS_Client, as a set", subset_as_a_set, samples=SAMPLES),
+    Entry("L_GRR_Client(k=2)", lambda: longitudinal("L_GRR", 2), tight=EPSILON),
+    Entry("L_GRR_Client", lambda: longitudinal("L_GRR"), samples=SAMPLES),
+    Entry("L_SUE_Client", lambda: longitudinal("L_SUE"), tight=EPSILON),
+    Entry("L_OUE_Client", lambda: longitudinal("L_OUE"), samples=SAMPLES),
+    Entry("L_OSUE_Client", lambda: longitudinal("L_OSUE"), tight=EPSILON),
+    Entry("L_SOUE_Client", lambda: longitudinal("L_SOUE"), samples=SAMPLES),
+    Entry("L_ADP_Client", lambda: longitudinal("L_ADP"), samples=SAMPLES),
+    Entry("L_LH_Client(optimal=False)", longitudinal_hashing, samples=SAMPLES),
+    Entry("dBitFlipPM_Client", d_bit_flip, samples=SAMPLES),
     _several("SPL_GRR_Client", "mdim_freq_est.SPL_solution"),
     _several("SPL_UE_Client", "mdim_freq_est.SPL_solution"),
     _several("SMP_GRR_Client", "mdim_freq_est.SMP_solution"),

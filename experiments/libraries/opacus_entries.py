@@ -110,11 +110,7 @@ def zeros(size: int) -> Any:
 
 
 def training(
-    *,
-    batch: int = SIZE,
-    steps: int | None = None,
-    train: Train | None = None,
-    **settings: Any,
+    *, batch: int = SIZE, steps: int | None = None, train: Train | None = None, **settings: Any
 ) -> Subject:
     """A training on records in place of zeros."""
     if settings.get("grad_sample_mode") == "ghost":
@@ -145,10 +141,7 @@ def odd_values() -> Subject:
 def four_steps_told(*, poisson_sampling: bool) -> Subject:
     """Batches of one of four records, and little noise."""
     made = training(
-        batch=1,
-        train=lowest_gradient,
-        poisson_sampling=poisson_sampling,
-        noise_multiplier=0.25,
+        batch=1, train=lowest_gradient, poisson_sampling=poisson_sampling, noise_multiplier=0.25
     )
     return replace(made, neighbours=one_more(1.0, -1.0, 0.5))
 
@@ -185,7 +178,7 @@ def from_the_data() -> Subject:
 
 
 def _entry(function: str, make: Callable[[], Subject], watched: str = "") -> Entry:
-    return Entry(function=function, make=make, watched=watched, samples=SAMPLES)
+    return Entry(function, make, watched=watched, samples=SAMPLES)
 
 
 ENTRIES: tuple[Entry, ...] = (
@@ -200,8 +193,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     _entry("make_private(clipping=adaptive)", lambda: training(batch=2, bias=True, **ADAPTIVE)),
     _entry(
-        "make_private(grad_sample_mode=ghost)",
-        lambda: training(batch=2, grad_sample_mode="ghost"),
+        "make_private(grad_sample_mode=ghost)", lambda: training(batch=2, grad_sample_mode="ghost")
     ),
     _entry(
         "make_private(grad_sample_mode=functorch)",
@@ -216,8 +208,8 @@ ENTRIES: tuple[Entry, ...] = (
         lambda: four_steps_told(poisson_sampling=False),
     ),
     Entry(
-        function="make_private, on the dataset itself",
-        make=from_the_data,
+        "make_private, on the dataset itself",
+        from_the_data,
         watched="the size of the dataset; one record",
         samples=2 * SAMPLES,
     ),

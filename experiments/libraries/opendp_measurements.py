@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from entry import between
+
 import dpaudit
 from dpaudit import Subject
 from dpaudit.domains import Domain
@@ -75,11 +77,6 @@ def noise(kind: Kind, name: str, **given: Any) -> Subject:
 def plain(value: Any) -> Any:
     """A number of NumPy as one of Python."""
     return value.item() if hasattr(value, "item") else value
-
-
-def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
-    """The same promise, looked at on these pairs."""
-    return replace(subject, neighbours=dpaudit.pairs(listed))
 
 
 def many_at_once(measurement: Any, **given: Any) -> Subject:

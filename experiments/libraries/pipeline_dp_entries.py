@@ -125,7 +125,7 @@ def selection(strategy: str, **settings: Any) -> Subject:
 
 
 def _entry(function: str, make: Callable[[], Subject], watched: str = "") -> Entry:
-    return Entry(function=function, make=make, watched=watched, samples=SAMPLES)
+    return Entry(function, make, watched=watched, samples=SAMPLES)
 
 
 def _metric(metric: str, **settings: Any) -> tuple[Entry, ...]:
@@ -191,9 +191,5 @@ ENTRIES: tuple[Entry, ...] = (
     _odd("MEAN", **BOUNDS, **VALUES),
     _odd("VARIANCE", **BOUNDS, **VALUES),
     _odd("PERCENTILE", **BOUNDS, **VALUES),
-    _entry(
-        "COUNT, no rows",
-        lambda: metric_of("COUNT", min_users=0, **BOUNDS),
-        "an empty dataset",
-    ),
+    _entry("COUNT, no rows", lambda: metric_of("COUNT", min_users=0, **BOUNDS), "an empty dataset"),
 )

@@ -54,7 +54,7 @@ def read(
 
 
 def hashes(number: int, size: int) -> list[Any]:
-    """So many hash functions into this range, as the servers make them."""
+    """`number` hash functions into `size` values, as the servers make them."""
     made: list[Any] = importlib.import_module("pure_ldp.core").generate_hash_funcs(number, size)
     return made
 
@@ -158,57 +158,33 @@ def prefixes(words: Domain) -> Subject:
 
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry(function="DEClient", make=direct_encoding, tight=EPSILON),
-    Entry(function="UEClient", make=lambda: unary_encoding(use_oue=False), tight=EPSILON),
+    Entry("DEClient", direct_encoding, tight=EPSILON),
+    Entry("UEClient", lambda: unary_encoding(use_oue=False), tight=EPSILON),
+    Entry("UEClient(use_oue=True)", lambda: unary_encoding(use_oue=True), tight=EPSILON),
+    Entry("HEClient", histogram_encoding, tight=EPSILON),
+    Entry("HEClient, thresholded", thresholded),
+    Entry("LHClient", lambda: local_hashing(use_olh=False), tight=EPSILON),
+    Entry("LHClient(use_olh=True)", lambda: local_hashing(use_olh=True), samples=SAMPLES),
+    Entry("FastLHClient", fast_local_hashing, samples=SAMPLES),
+    Entry("HadamardResponseClient(epsilon=1)", lambda: hadamard_response(1.0), tight=1.0),
+    Entry("HadamardResponseClient(epsilon=2)", lambda: hadamard_response(2.0), samples=SAMPLES),
+    Entry("HadamardMechClient", lambda: read(hadamard_mechanism(), with_type)),
+    Entry("HadamardMechClient, as a list", lambda: read(hadamard_mechanism(), list)),
+    Entry("CMSClient", lambda: count_mean_sketch(is_hadamard=False)),
+    Entry("CMSClient(is_hadamard=True)", lambda: count_mean_sketch(is_hadamard=True)),
+    Entry("PCSClient", private_count_sketch),
+    Entry("SketchResponseClient", sketch_response),
+    Entry("RAPPORClient", rappor),
+    Entry("PEMClient", lambda: prefixes(WORDS)),
     Entry(
-        function="UEClient(use_oue=True)",
-        make=lambda: unary_encoding(use_oue=True),
-        tight=EPSILON,
-    ),
-    Entry(function="HEClient", make=histogram_encoding, tight=EPSILON),
-    Entry(function="HEClient, thresholded", make=thresholded),
-    Entry(function="LHClient", make=lambda: local_hashing(use_olh=False), tight=EPSILON),
-    Entry(
-        function="LHClient(use_olh=True)",
-        make=lambda: local_hashing(use_olh=True),
-        samples=SAMPLES,
-    ),
-    Entry(function="FastLHClient", make=fast_local_hashing, samples=SAMPLES),
-    Entry(
-        function="HadamardResponseClient(epsilon=1)",
-        make=lambda: hadamard_response(1.0),
-        tight=1.0,
-    ),
-    Entry(
-        function="HadamardResponseClient(epsilon=2)",
-        make=lambda: hadamard_response(2.0),
-        samples=SAMPLES,
-    ),
-    Entry(function="HadamardMechClient", make=lambda: read(hadamard_mechanism(), with_type)),
-    Entry(function="HadamardMechClient, as a list", make=lambda: read(hadamard_mechanism(), list)),
-    Entry(function="CMSClient", make=lambda: count_mean_sketch(is_hadamard=False)),
-    Entry(function="CMSClient(is_hadamard=True)", make=lambda: count_mean_sketch(is_hadamard=True)),
-    Entry(function="PCSClient", make=private_count_sketch),
-    Entry(function="SketchResponseClient", make=sketch_response),
-    Entry(function="RAPPORClient", make=rappor),
-    Entry(function="PEMClient", make=lambda: prefixes(WORDS)),
-    Entry(
-        function="PEMClient, shorter strings",
-        make=lambda: prefixes(SHORTER_WORDS),
+        "PEMClient, shorter strings",
+        lambda: prefixes(SHORTER_WORDS),
         watched="strings shorter than the longest",
     ),
+    Entry("PEMClient, an empty string", lambda: prefixes(AN_EMPTY_WORD), watched="an empty string"),
     Entry(
-        function="PEMClient, an empty string",
-        make=lambda: prefixes(AN_EMPTY_WORD),
-        watched="an empty string",
+        "PEMClient(fo_client=CMSClient)", lambda: strings("prefix_extending", "PEMClient", 0, 2, 1)
     ),
-    Entry(
-        function="PEMClient(fo_client=CMSClient)",
-        make=lambda: strings("prefix_extending", "PEMClient", 0, 2, 1),
-    ),
-    Entry(
-        function="TreeHistClient",
-        make=lambda: strings("treehistogram", "TreeHistClient", 1, 2),
-    ),
-    Entry(function="SFPClient", make=lambda: strings("apple_sfp", "SFPClient", 1, 2)),
+    Entry("TreeHistClient", lambda: strings("treehistogram", "TreeHistClient", 1, 2)),
+    Entry("SFPClient", lambda: strings("apple_sfp", "SFPClient", 1, 2)),
 )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from entry import Entry
+from entry import Entry, between
 
 import dpaudit
 from dpaudit import Subject
@@ -48,11 +48,6 @@ def noise(name: str, kind: type = float, **given: float) -> Subject:
         return [made.add_noise(answer) for _ in range(size)]
 
     return replace(dpaudit.integrations.from_python_dp(made), mechanism=noisy)
-
-
-def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
-    """The same promise, looked at on these pairs."""
-    return replace(subject, neighbours=dpaudit.pairs(listed))
 
 
 def overflowing(name: str, dtype: str, bound: int) -> Subject:
@@ -109,14 +104,14 @@ def plain_and_odd(name: str, samples: int, **given: Any) -> tuple[Entry, Entry]:
     """An algorithm on numbers, and on those that should not be there."""
     return (
         Entry(
-            function=name,
-            make=lambda: algorithm(name, **given),
+            name,
+            lambda: algorithm(name, **given),
             samples=samples,
             watched="values out of the bounds, an empty dataset",
         ),
         Entry(
-            function=f"{name}, any float",
-            make=lambda: algorithm(name, ODD, **given),
+            f"{name}, any float",
+            lambda: algorithm(name, ODD, **given),
             samples=samples,
             watched="NaN, infinities, the largest floats, an empty dataset",
         ),
@@ -127,8 +122,8 @@ def whole(name: str, upper: int, **given: Any) -> Entry:
     """An algorithm on whole numbers, which is what it is made for if no type is given."""
     given = {"upper_bound": upper, **given}
     return Entry(
-        function=f"{name}, int, from 0 to {upper}",
-        make=lambda: algorithm(name, dpaudit.integers(-1, upper + 1), dtype="int", **given),
+        f"{name}, int, from 0 to {upper}",
+        lambda: algorithm(name, dpaudit.integers(-1, upper + 1), dtype="int", **given),
         samples=SLOWER if name.startswith("Bounded") else SLOWEST,
         watched="values out of the bounds, an empty dataset",
     )
@@ -137,18 +132,18 @@ def whole(name: str, upper: int, **given: Any) -> Entry:
 def overflow(name: str, dtype: str, bound: int) -> Entry:
     """An algorithm on whole numbers that are too large to be summed up."""
     return Entry(
-        function=f"{name}, {dtype}, overflow",
-        make=lambda: overflowing(name, dtype, bound),
+        f"{name}, {dtype}, overflow",
+        lambda: overflowing(name, dtype, bound),
         samples=FAST,
         watched="sums beyond the type",
     )
 
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry(function="LaplaceMechanism", make=lambda: noise("LaplaceMechanism"), tight=1.0),
+    Entry("LaplaceMechanism", lambda: noise("LaplaceMechanism"), tight=1.0),
     Entry(
-        function="LaplaceMechanism, far floats",
-        make=lambda: between(
+        "LaplaceMechanism, far floats",
+        lambda: between(
             noise("LaplaceMechanism"),
             ([-0.0], [1.0]),
             ([5e-324], [1.0]),
@@ -158,33 +153,29 @@ ENTRIES: tuple[Entry, ...] = (
         samples=FAST,
         watched="-0.0, denormals, 2^53",
     ),
+    Entry("GaussianMechanism", lambda: noise("GaussianMechanism", delta=0.01), samples=FAST),
     Entry(
-        function="GaussianMechanism",
-        make=lambda: noise("GaussianMechanism", delta=0.01),
-        samples=FAST,
-    ),
-    Entry(
-        function="Count",
-        make=lambda: algorithm("Count", WHOLE, dtype="int"),
+        "Count",
+        lambda: algorithm("Count", WHOLE, dtype="int"),
         tight=1.0,
         watched="an empty dataset",
     ),
     Entry(
-        function="Count, any float",
-        make=lambda: algorithm("Count", ODD),
+        "Count, any float",
+        lambda: algorithm("Count", ODD),
         samples=FAST,
         watched="NaN, infinities, an empty dataset",
     ),
     Entry(
-        function="BoundedSum, int",
-        make=lambda: algorithm("BoundedSum", WHOLE, dtype="int"),
+        "BoundedSum, int",
+        lambda: algorithm("BoundedSum", WHOLE, dtype="int"),
         tight=1.0,
         watched="values out of the bounds, an empty dataset",
     ),
     *plain_and_odd("BoundedSum", SLOWER),
     Entry(
-        function="BoundedSum, of several values in two partitions",
-        make=lambda: algorithm("BoundedSum", l0_sensitivity=2, linf_sensitivity=2),
+        "BoundedSum, of several values in two partitions",
+        lambda: algorithm("BoundedSum", l0_sensitivity=2, linf_sensitivity=2),
         samples=SLOWER,
         watched="values out of the bounds, an empty dataset",
     ),
@@ -196,8 +187,8 @@ ENTRIES: tuple[Entry, ...] = (
     *plain_and_odd("BoundedVariance", SLOWER),
     *plain_and_odd("BoundedStandardDeviation", SLOWER),
     Entry(
-        function="BoundedVariance, int, overflow",
-        make=lambda: overflowing("BoundedVariance", "int", 2**15),
+        "BoundedVariance, int, overflow",
+        lambda: overflowing("BoundedVariance", "int", 2**15),
         samples=FAST,
         watched="sums of squares beyond the type",
     ),
@@ -206,73 +197,73 @@ ENTRIES: tuple[Entry, ...] = (
     *plain_and_odd("Median", SLOWEST),
     *plain_and_odd("Percentile", SLOWEST, percentile=0.9),
     Entry(
-        function="BoundedSum, bounds inferred",
-        make=lambda: inferred("BoundedSum"),
+        "BoundedSum, bounds inferred",
+        lambda: inferred("BoundedSum"),
         samples=SLOWEST,
         watched="one extreme value, too few records",
     ),
     Entry(
-        function="BoundedMean, bounds inferred",
-        make=lambda: inferred("BoundedMean"),
+        "BoundedMean, bounds inferred",
+        lambda: inferred("BoundedMean"),
         samples=SLOWEST,
         watched="one extreme value, too few records",
     ),
     Entry(
-        function="QuantileTree",
-        make=lambda: quantiles(UNIT, "laplace", 0.0),
+        "QuantileTree",
+        lambda: quantiles(UNIT, "laplace", 0.0),
         samples=SLOWEST,
         watched="values out of the bounds, an empty dataset",
     ),
     Entry(
-        function="QuantileTree, any float",
-        make=lambda: quantiles(ODD, "laplace", 0.0),
+        "QuantileTree, any float",
+        lambda: quantiles(ODD, "laplace", 0.0),
         samples=SLOWEST,
         watched="NaN, infinities, the largest floats, an empty dataset",
     ),
     Entry(
-        function="QuantileTree, gaussian",
-        make=lambda: quantiles(UNIT, "gaussian", 0.01),
+        "QuantileTree, gaussian",
+        lambda: quantiles(UNIT, "gaussian", 0.01),
         samples=SLOWEST,
         watched="values out of the bounds, an empty dataset",
     ),
     Entry(
-        function="truncated_geometric",
-        make=lambda: selection("truncated_geometric"),
+        "truncated_geometric",
+        lambda: selection("truncated_geometric"),
         samples=SLOWER,
         watched="no user, one user",
     ),
     Entry(
-        function="truncated_geometric, three partitions",
-        make=lambda: selection("truncated_geometric", 3),
+        "truncated_geometric, three partitions",
+        lambda: selection("truncated_geometric", 3),
         samples=SLOWER,
         watched="no user, one user",
     ),
     Entry(
-        function="laplace selection, three partitions",
-        make=lambda: selection("laplace", 3),
+        "laplace selection, three partitions",
+        lambda: selection("laplace", 3),
         samples=SLOWER,
         watched="no user, one user",
     ),
     Entry(
-        function="gaussian selection, three partitions",
-        make=lambda: selection("gaussian", 3),
+        "gaussian selection, three partitions",
+        lambda: selection("gaussian", 3),
         samples=SLOWER,
         watched="no user, one user",
     ),
     Entry(
-        function="laplace selection, pre_threshold=5",
-        make=lambda: selection("laplace", 1, 5),
+        "laplace selection, pre_threshold=5",
+        lambda: selection("laplace", 1, 5),
         samples=SLOWER,
         watched="no user, one user, as many as the threshold",
     ),
     Entry(
-        function="LaplaceMechanism, an int",
-        make=lambda: between(noise("LaplaceMechanism", int), ([0], [1]), ([-1], [0])),
+        "LaplaceMechanism, an int",
+        lambda: between(noise("LaplaceMechanism", int), ([0], [1]), ([-1], [0])),
         samples=SLOWER,
     ),
     Entry(
-        function="GaussianMechanism, an int",
-        make=lambda: between(noise("GaussianMechanism", int, delta=0.01), ([0], [1]), ([-1], [0])),
+        "GaussianMechanism, an int",
+        lambda: between(noise("GaussianMechanism", int, delta=0.01), ([0], [1]), ([-1], [0])),
         samples=SLOWER,
     ),
     whole("BoundedMean", 4),

@@ -54,7 +54,7 @@ LIBRARIES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One entry with so many draws; `place` decides its seeds."""
+    """One entry and its number of draws; `place` decides its seeds."""
 
     place: int
     library: str

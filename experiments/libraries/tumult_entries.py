@@ -10,10 +10,9 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from entry import Entry
+from entry import Entry, between
 
 import dpaudit
 from dpaudit import Subject
@@ -65,11 +64,7 @@ def laplace() -> Any:
 
 
 def quantile(
-    at: float,
-    domain: Callable[[], Any] = numbers,
-    *,
-    measure: str = "PureDP",
-    upper: float = 1.0,
+    at: float, domain: Callable[[], Any] = numbers, *, measure: str = "PureDP", upper: float = 1.0
 ) -> Any:
     """A quantile of numbers clamped to a range that begins at 0."""
     return core(
@@ -80,11 +75,6 @@ def quantile(
 def of_records(measurement: Any, records: Domain = UNIT) -> Subject:
     """A measurement of records, one more or less."""
     return dpaudit.integrations.from_tumult(measurement, records=records, max_records=6)
-
-
-def between(subject: Subject, *listed: tuple[Any, Any]) -> Subject:
-    """The same promise, looked at on these pairs."""
-    return replace(subject, neighbours=dpaudit.pairs(listed))
 
 
 def of_far_records() -> Subject:
@@ -114,124 +104,113 @@ NEAR_AND_FAR = (
     ([2.0**53], [2.0**53 - 1.0]),
     ([-1e15], [-1e15 + 1.0]),
 )
-ENDS = (
-    ([LARGEST], [LARGEST - 1]),
-    ([-LARGEST - 1], [-LARGEST]),
-    ([-1], [0]),
-)
+ENDS = (([LARGEST], [LARGEST - 1]), ([-LARGEST - 1], [-LARGEST]), ([-1], [0]))
 
 ENTRIES: tuple[Entry, ...] = (
+    Entry("AddLaplaceNoise", lambda: dpaudit.integrations.from_tumult(laplace()), tight=1.0),
     Entry(
-        function="AddLaplaceNoise",
-        make=lambda: dpaudit.integrations.from_tumult(laplace()),
-        tight=1.0,
-    ),
-    Entry(
-        function="AddLaplaceNoise, far floats",
-        make=lambda: between(dpaudit.integrations.from_tumult(laplace()), *NEAR_AND_FAR),
+        "AddLaplaceNoise, far floats",
+        lambda: between(dpaudit.integrations.from_tumult(laplace()), *NEAR_AND_FAR),
         samples=SLOW,
         watched="-0.0, denormals, 2^53",
     ),
     Entry(
-        function="AddGeometricNoise",
-        make=lambda: dpaudit.integrations.from_tumult(core("AddGeometricNoise", 1)),
+        "AddGeometricNoise",
+        lambda: dpaudit.integrations.from_tumult(core("AddGeometricNoise", 1)),
         samples=100_000,
     ),
     Entry(
-        function="AddGeometricNoise, largest ints",
-        make=lambda: between(dpaudit.integrations.from_tumult(core("AddGeometricNoise", 1)), *ENDS),
+        "AddGeometricNoise, largest ints",
+        lambda: between(dpaudit.integrations.from_tumult(core("AddGeometricNoise", 1)), *ENDS),
         samples=SLOW,
         watched="the ends of 64 bits",
     ),
     Entry(
-        function="AddGeometricNoise, alpha=20",
-        make=lambda: dpaudit.integrations.from_tumult(core("AddGeometricNoise", 20), d_in=20),
+        "AddGeometricNoise, alpha=20",
+        lambda: dpaudit.integrations.from_tumult(core("AddGeometricNoise", 20), d_in=20),
         samples=SLOW,
     ),
     Entry(
-        function="AddDiscreteGaussianNoise",
-        make=lambda: dpaudit.integrations.from_tumult(core("AddDiscreteGaussianNoise", 1)),
+        "AddDiscreteGaussianNoise",
+        lambda: dpaudit.integrations.from_tumult(core("AddDiscreteGaussianNoise", 1)),
         samples=SLOW,
     ),
     Entry(
-        function="AddDiscreteGaussianNoise, largest ints",
-        make=lambda: between(
+        "AddDiscreteGaussianNoise, largest ints",
+        lambda: between(
             dpaudit.integrations.from_tumult(core("AddDiscreteGaussianNoise", 1)), *ENDS
         ),
         samples=SLOWER,
         watched="the ends of 64 bits",
     ),
     Entry(
-        function="AddGaussianNoise",
-        make=lambda: dpaudit.integrations.from_tumult(
+        "AddGaussianNoise",
+        lambda: dpaudit.integrations.from_tumult(
             core("AddGaussianNoise", core("NumpyFloatDomain"), 1)
         ),
         samples=SLOW,
     ),
     Entry(
-        function="AddNoiseToSeries, Laplace",
-        make=lambda: dpaudit.integrations.from_tumult(core("AddNoiseToSeries", laplace())),
+        "AddNoiseToSeries, Laplace",
+        lambda: dpaudit.integrations.from_tumult(core("AddNoiseToSeries", laplace())),
         samples=SLOWER,
     ),
     Entry(
-        function="AddNoiseToSeries, geometric",
-        make=lambda: dpaudit.integrations.from_tumult(
+        "AddNoiseToSeries, geometric",
+        lambda: dpaudit.integrations.from_tumult(
             core("AddNoiseToSeries", core("AddGeometricNoise", 1))
         ),
         samples=SLOWER,
     ),
     Entry(
-        function="AddNoiseToSeries, discrete Gaussian",
-        make=lambda: dpaudit.integrations.from_tumult(
+        "AddNoiseToSeries, discrete Gaussian",
+        lambda: dpaudit.integrations.from_tumult(
             core("AddNoiseToSeries", core("AddDiscreteGaussianNoise", 1))
         ),
         samples=SLOWER,
     ),
     Entry(
-        function="NoisyQuantile, a median",
-        make=lambda: of_records(quantile(0.5)),
+        "NoisyQuantile, a median",
+        lambda: of_records(quantile(0.5)),
         samples=SLOW,
         watched="values out of the bounds, an empty series",
     ),
     Entry(
-        function="NoisyQuantile, any float",
-        make=lambda: of_records(quantile(0.5, lambda: numbers(infinite=True)), INFINITE),
+        "NoisyQuantile, any float",
+        lambda: of_records(quantile(0.5, lambda: numbers(infinite=True)), INFINITE),
         samples=SLOW,
         watched="infinities, the largest floats, an empty series",
     ),
     Entry(
-        function="NoisyQuantile, a minimum",
-        make=lambda: of_records(quantile(0.0)),
+        "NoisyQuantile, a minimum",
+        lambda: of_records(quantile(0.0)),
         samples=SLOWER,
         watched="values out of the bounds, an empty series",
     ),
     Entry(
-        function="NoisyQuantile, zCDP",
-        make=lambda: of_records(quantile(0.9, measure="RhoZCDP")),
+        "NoisyQuantile, zCDP",
+        lambda: of_records(quantile(0.9, measure="RhoZCDP")),
         samples=SLOWER,
         watched="values out of the bounds, an empty series",
     ),
     Entry(
-        function="NoisyQuantile, largest ints",
-        make=of_far_records,
+        "NoisyQuantile, largest ints",
+        of_far_records,
         samples=SLOWER,
         watched="the ends of 64 bits, an empty series",
     ),
     Entry(
-        function="Composition, two quantiles",
-        make=lambda: of_records(core("Composition", [quantile(0.1), quantile(0.9)])),
+        "Composition, two quantiles",
+        lambda: of_records(core("Composition", [quantile(0.1), quantile(0.9)])),
         samples=SLOWER,
         watched="values out of the bounds, an empty series",
     ),
     Entry(
-        function="AggregateByColumn, two quantiles",
-        make=two_columns,
-        samples=SLOWER,
-        watched="an empty frame",
+        "AggregateByColumn, two quantiles", two_columns, samples=SLOWER, watched="an empty frame"
     ),
     Entry(
-        function="PureDPToRhoZCDP",
-        make=lambda: dpaudit.integrations.from_tumult(core("PureDPToRhoZCDP", laplace())),
+        "PureDPToRhoZCDP",
+        lambda: dpaudit.integrations.from_tumult(core("PureDPToRhoZCDP", laplace())),
         samples=SLOW,
     ),
 )

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scripts import imported
 
 ROOT = Path(__file__).parents[2]
 MEANS = ((0.0,), (0.0, 1.0))
 HALVES = ((1.0,) * 5 + (0.0,) * 5, (0.0,) * 5 + (1.0,) * 5)
 
 
-@pytest.fixture
-def outputs(scripts: None) -> ModuleType:
-    return importlib.import_module("exact_outputs")
+outputs = imported("exact_outputs")
 
 
 @pytest.fixture

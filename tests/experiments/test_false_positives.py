@@ -8,11 +8,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import imported
 
-
-@pytest.fixture
-def study(scripts: None) -> ModuleType:
-    return importlib.import_module("false_positives")
+study = imported("false_positives")
 
 
 def cell_named(study: ModuleType, label: str) -> Any:

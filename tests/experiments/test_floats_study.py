@@ -7,15 +7,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import imported
 
 import dpaudit
 
 PACKAGES = {"opendp": "opendp", "diffprivlib": "diffprivlib", "python-dp": "pydp"}
 
 
-@pytest.fixture
-def floats(scripts: None) -> ModuleType:
-    return importlib.import_module("floats")
+floats = imported("floats")
 
 
 def outcome_of(floats: ModuleType, source: str, samples: int) -> Any:

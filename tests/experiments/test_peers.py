@@ -8,13 +8,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from scripts import imported
 
 from dpaudit.mechanism import as_mechanism
 
-
-@pytest.fixture
-def peers(scripts: None) -> ModuleType:
-    return importlib.import_module("peers")
+peers = imported("peers")
 
 
 def test_every_row_of_the_suite_is_measured_with_every_size(peers: ModuleType) -> None:

@@ -1,6 +1,5 @@
 """The running times are measured, at the smallest sizes. Their figures are not tested here."""
 
-import csv
 import doctest
 import importlib
 import sys
@@ -10,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import read, written
 
 
 @pytest.fixture
@@ -34,15 +34,7 @@ def whole_table(running_time: ModuleType, device: str, folder: Path, *, seconds:
     outcome = running_time.Outcome(seconds=seconds, threads=1, refuted=True)
     study = running_time.study(device)
     rows = [running_time.summary(trial, [outcome] * 10) for trial in study.cells]
-    save = importlib.import_module("tables").save
-    path = save(rows, folder=folder, name=study.name, complete=True)
-    assert isinstance(path, Path)
-    return path
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return written(rows, folder, study.name)
 
 
 def test_a_cpu_runs_every_tester_and_a_gpu_those_with_a_network(running_time: ModuleType) -> None:

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scripts import imported, written
 
-
-@pytest.fixture
-def sample_size(scripts: None) -> ModuleType:
-    return importlib.import_module("sample_size")
+sample_size = imported("sample_size")
 
 
 def setting_of(sample_size: ModuleType, label: str, *, draws: int) -> Any:
@@ -36,10 +34,7 @@ def whole_table(sample_size: ModuleType, folder: Path) -> Path:
         sample_size.summary(setting, [missed if setting.draws == 100 else outcome] * 10)
         for setting in sample_size.settings()
     ]
-    save = importlib.import_module("tables").save
-    path = save(rows, folder=folder, name="sample_size", complete=True)
-    assert isinstance(path, Path)
-    return path
+    return written(rows, folder, "sample_size")
 
 
 def test_settings_have_seeds_of_their_own(sample_size: ModuleType) -> None:

@@ -9,11 +9,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import imported, written
 
-
-@pytest.fixture
-def scaled_gd(scripts: None) -> ModuleType:
-    return importlib.import_module("scaled_gd")
+scaled_gd = imported("scaled_gd")
 
 
 def cell_of(scaled_gd: ModuleType, scale: float, tester: str, **changes: int) -> Any:
@@ -35,10 +33,7 @@ def whole_table(scaled_gd: ModuleType, folder: Path) -> Path:
             audits=audits, refuted=int(broken), draws=120 * broken, bounds=0.5 * audits
         )
         rows.append(scaled_gd.summary(cell, [outcome] * 10))
-    save = importlib.import_module("tables").save
-    path = save(rows, folder=folder, name="scaled_gd", complete=True)
-    assert isinstance(path, Path)
-    return path
+    return written(rows, folder, "scaled_gd")
 
 
 def test_every_scale_meets_both_testers_with_seeds_of_its_own(scaled_gd: ModuleType) -> None:

@@ -1,6 +1,5 @@
 """What all studies share: they run, can be stopped and taken up, and write their rows."""
 
-import csv
 import dataclasses
 import importlib
 import json
@@ -9,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from scripts import imported, read
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,7 @@ class Row:
 CELLS = [Cell(place=place, label=label) for place, label in enumerate(("red", "green", "blue"))]
 
 
-@pytest.fixture
-def study_module(scripts: None) -> ModuleType:
-    return importlib.import_module("study")
+study_module = imported("study")
 
 
 @pytest.fixture
@@ -73,11 +71,6 @@ def small(study_module: ModuleType, tmp_path: Path) -> SimpleNamespace:
     )
     main = lambda *options: study_module.study_main(study, ["--workers", "1", *options])  # noqa: E731
     return SimpleNamespace(study=study, main=main, done=done, left=left, folder=tmp_path)
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def test_a_study_runs_every_cell_and_writes_its_rows(

@@ -9,16 +9,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import imported, written
 
-
-@pytest.fixture
-def table1(scripts: None) -> ModuleType:
-    return importlib.import_module("table1")
-
-
-@pytest.fixture
-def table1_figure(scripts: None) -> ModuleType:
-    return importlib.import_module("table1_figure")
+table1 = imported("table1")
+table1_figure = imported("table1_figure")
 
 
 def detection_named(table1: ModuleType, label: str) -> Any:
@@ -37,9 +31,7 @@ def whole_table(table1: ModuleType, folder: Path, monkeypatch: pytest.MonkeyPatc
     known = table1.Truth(excess=0.02, visible=False, floor=90_000.0)
     monkeypatch.setattr(table1, "truth", lambda detection: known)
     rows = [table1.summary(each, [found] * 7 + [missed] * 3) for each in table1.detections()]
-    path = importlib.import_module("tables").save(rows, folder=folder, name="table1", complete=True)
-    assert isinstance(path, Path)
-    return path
+    return written(rows, folder, "table1")
 
 
 def test_every_mechanism_meets_every_tester_and_size_with_seeds_of_its_own(

@@ -10,18 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripts import imported, written
 
 from dpaudit.neighbours import Pair
 
-
-@pytest.fixture
-def table2(scripts: None) -> ModuleType:
-    return importlib.import_module("table2")
-
-
-@pytest.fixture
-def table2_figure(scripts: None) -> ModuleType:
-    return importlib.import_module("table2_figure")
+table2 = imported("table2")
+table2_figure = imported("table2_figure")
 
 
 def table2_main(table2: ModuleType, arguments: list[str]) -> int:
@@ -42,9 +36,7 @@ def whole_table(table2: ModuleType, folder: Path) -> Path:
     """A CSV with every line, as if every run had found its bug with the seventh pair."""
     outcomes = [table2.Outcome(found=True, trials=7, draws=300)] * 10
     rows = [table2.summary(search, outcomes) for search in table2.searches()]
-    path = importlib.import_module("tables").save(rows, folder=folder, name="table2", complete=True)
-    assert isinstance(path, Path)
-    return path
+    return written(rows, folder, "table2")
 
 
 def test_every_finder_meets_every_mechanism_and_tester_with_seeds_of_its_own(

@@ -1,21 +1,18 @@
 """An audit up to its verdict: by bets and by trials, of a broken and of an honest mechanism."""
 
 import doctest
-import importlib
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from scripts import imported
 
 from dpaudit import BettingTester, PureDP
 from dpaudit.search import as_finder
 from dpaudit.testers import HistogramTester, Trials
 
-
-@pytest.fixture
-def verdicts(scripts: None) -> ModuleType:
-    return importlib.import_module("verdicts")
+verdicts = imported("verdicts")
 
 
 def laplace_count(data: Any, size: int, rng: np.random.Generator) -> Any:

@@ -1,15 +1,14 @@
 """The benchmarks run, at the smallest sizes. Their figures are not tested here."""
 
-import csv
+import dataclasses
 import importlib
 import math
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from scripts import importable_scripts, imported, read  # noqa: F401 -- a fixture
 
 import dpaudit
 
@@ -20,51 +19,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make siblings importable by name, as `python benchmarks/x.py` does, and forget them again."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield
-    for name in set(sys.modules) - before:
-        file = getattr(sys.modules[name], "__file__", None)
-        if file is not None and Path(file).parent == BENCHMARKS:
-            del sys.modules[name]
-
-
-@pytest.fixture
-def efficiency(scripts: None) -> ModuleType:
-    return importlib.import_module("efficiency")
-
-
-@pytest.fixture
-def validity(scripts: None) -> ModuleType:
-    return importlib.import_module("validity")
-
-
-@pytest.fixture
-def false_accusations(scripts: None) -> ModuleType:
-    return importlib.import_module("false_accusations")
-
-
-@pytest.fixture
-def search(scripts: None) -> ModuleType:
-    return importlib.import_module("search")
-
-
-@pytest.fixture
-def speed(scripts: None) -> ModuleType:
-    return importlib.import_module("speed")
-
-
-@pytest.fixture
-def many_runs(scripts: None) -> ModuleType:
-    return importlib.import_module("many_runs")
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+efficiency = imported("efficiency")
+validity = imported("validity")
+false_accusations = imported("false_accusations")
+search = imported("search")
+speed = imported("speed")
+many_runs = imported("many_runs")
 
 
 def assert_whole(table: str) -> None:
@@ -110,16 +70,16 @@ def test_efficiency_has_every_published_row(efficiency: ModuleType) -> None:
 def test_a_run_without_refutation_misses_the_target(efficiency: ModuleType) -> None:
     violation = efficiency.published()[0]
     outcomes = [efficiency.Outcome(refuted=refuted, pairs=20.0) for refuted in (True, True)]
-    assert efficiency.summary(violation, 0.05, outcomes).met is True
+    assert efficiency.summary(violation, outcomes).met is True
     outcomes.append(efficiency.Outcome(refuted=False, pairs=20.0))
-    row = efficiency.summary(violation, 0.05, outcomes)
+    row = efficiency.summary(violation, outcomes)
     assert (row.met, row.share_refuted) == (False, 2 / 3)
 
 
 def test_the_floor_grows_with_the_evidence_asked_for(efficiency: ModuleType) -> None:
     violation = efficiency.published()[0]
-    assert violation.floor(0.05) == 16.0
-    assert math.isclose(violation.floor(0.05**2), 32.0)
+    assert violation.floor == 16.0
+    assert math.isclose(dataclasses.replace(violation, alpha=0.05**2).floor, 32.0)
 
 
 def test_a_filter_without_a_row_is_refused(
@@ -164,7 +124,7 @@ def test_a_needle_must_be_found_in_every_run_within_its_pairs(
 
 
 def test_the_needles_leak_where_they_should_and_nowhere_else(scripts: None) -> None:
-    needles = importlib.import_module("needles")
+    needles = importlib.import_module("mechanisms")
     rng = np.random.default_rng(0)
     for mechanism, leaking, safe in (
         (needles.LeaksAtTwins(), [3, 7, 3], [3, 7, 4]),
@@ -180,7 +140,7 @@ def test_validity_fits_the_screen_with_its_longest_names(
     outcome = validity.Outcome(
         refuted=True, wealth=99.125, largest_wealth=99.125, pairs=35, samples=4500
     )
-    rows = [validity.summary(each, 0.05, [outcome] * 2000) for each in validity.honest_mechanisms()]
+    rows = [validity.summary(each, [outcome] * 2000) for each in validity.honest_mechanisms()]
     assert len({each.place for each in validity.honest_mechanisms()}) == len(rows) >= 7
     validity.show("All", validity.COLUMNS, rows, validity.NOTES)
     assert_whole(capsys.readouterr().out)
@@ -210,7 +170,7 @@ def test_validity_holds_within_three_standard_errors(validity: ModuleType) -> No
             )
             for place in range(2000)
         ]
-        row = validity.summary(honest, 0.05, outcomes)
+        row = validity.summary(honest, outcomes)
         return row.share_holds, row.wealth_holds
 
     # 0.05 + 3 sqrt(0.05 * 0.95 / 2000) = 0.0646: 129 of 2000 are luck, 130 are not.

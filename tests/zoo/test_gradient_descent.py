@@ -1,7 +1,6 @@
 """Noisy gradient descent: exact draws, and the Rényi divergences by quadrature."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ from exact import Floats, assert_distributed, draw, gauss_legendre
 from scipy import stats
 
 from dpaudit.claims import RenyiDP
-from dpaudit.errors import InvalidClaim, InvalidMechanism
-from dpaudit.zoo import GradientDescent, ScaledGD, ZooEntry
-from dpaudit.zoo.gradient_descent import ENTRIES
+from dpaudit.errors import InvalidClaim
+from dpaudit.zoo import ZOO, GradientDescent, ScaledGD
 
 FAR = 1e6  # a record that is clipped wherever the model goes
 
@@ -116,31 +114,14 @@ def test_the_developer_claims_what_the_noise_multiplier_says() -> None:
     assert ScaledGD(0.5, 2.0, 3).claim() == GradientDescent(2.0, 3).claim() == RenyiDP(2.0, 0.75)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_the_pair_of_an_entry_reaches_its_epsilon(entry: ZooEntry) -> None:
+@pytest.mark.parametrize("name", ["GradientDescent", "ScaledGD"])
+def test_the_pair_of_an_entry_reaches_its_epsilon(name: str) -> None:
+    entry = ZOO[name]
     mechanism: Any = entry.factory()
     scale = 1.0 if entry.keeps_claim else mechanism.scale
     exact = divergence(ScaledGD(scale), 2.0, list(entry.pair.data), list(entry.pair.neighbour))
     assert exact == pytest.approx(entry.true_epsilon, rel=1e-6)
     assert entry.claim == RenyiDP(2.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: ScaledGD(0.0), "ScaledGD needs a positive scale, got 0.0"),
-        (lambda: ScaledGD(noise_multiplier=-1.0), "positive noise_multiplier, got -1.0"),
-        (lambda: ScaledGD(steps=0), "ScaledGD needs at least 1 step, got 0"),
-        (lambda: GradientDescent(math.inf), "GradientDescent needs a positive noise_multiplier"),
-        (lambda: GradientDescent(steps=-2), "GradientDescent needs at least 1 step, got -2"),
-        (lambda: GradientDescent(learning_rate=0.0), "positive learning_rate, got 0.0"),
-        (lambda: GradientDescent(clip=math.nan), "positive clip, got nan"),
-        (lambda: GradientDescent().divergence(0.0), "positive order, got 0.0"),
-    ],
-)
-def test_wrong_parameters_are_refused(make: Callable[[], Any], message: str) -> None:
-    with pytest.raises(InvalidMechanism, match=message):
-        make()
 
 
 def test_a_claim_needs_an_order_above_1() -> None:

@@ -2,34 +2,15 @@
 
 import dataclasses
 import itertools
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpaudit import zoo as mechanisms
-from dpaudit.errors import InvalidMechanism
+from dpaudit import zoo
 from dpaudit.mechanism import as_mechanism
 from dpaudit.neighbours import Pair
-from dpaudit.zoo import (
-    ROOMS,
-    SVT1,
-    SVT5,
-    ZOO,
-    ClippedSum,
-    DPLaplace,
-    GaussianCount,
-    Geometric,
-    LaplaceCount,
-    NonDPGaussian1,
-    NonDPGaussian2,
-    NonDPLaplace1,
-    NonDPLaplace2,
-    RandomizedResponse,
-    ZooEntry,
-)
+from dpaudit.zoo import GROUPS, ZOO, GaussianCount, ZooEntry
 
 ENTRIES = pytest.mark.parametrize("entry", ZOO.values(), ids=lambda entry: entry.name)
 
@@ -40,8 +21,8 @@ RAISES_ON_SOME_DATA = "RaisesOnEmpty"
 
 
 def test_the_zoo_is_closed_and_every_mechanism_has_its_own_name() -> None:
-    assert len(ZOO) == sum(len(room.ENTRIES) for room in ROOMS)
-    assert set(ZOO) == set(mechanisms.__all__) - {"ZOO", "ZooEntry"}
+    assert len(ZOO) == sum(map(len, GROUPS))
+    assert set(ZOO) == set(zoo.__all__) - {"ZOO", "ZooEntry"}
     with pytest.raises(TypeError):
         ZOO["mine"] = ZOO["SVT1"]  # type: ignore[index]
 
@@ -103,26 +84,3 @@ def test_draws_come_from_the_generator_alone(entry: ZooEntry) -> None:
     np.testing.assert_array_equal(first, second)
     frozen = np.array_equal(first, third, equal_nan=np.asarray(first).dtype.kind == "f")
     assert frozen == (entry.name == DRAWS_ARE_FROZEN)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: LaplaceCount(0.0), "LaplaceCount needs a positive epsilon, got 0.0"),
-        (lambda: Geometric(-1.0), "positive epsilon, got -1.0"),
-        (lambda: RandomizedResponse(math.nan), "positive epsilon, got nan"),
-        (lambda: DPLaplace(math.inf), "positive epsilon, got inf"),
-        (lambda: NonDPLaplace1(0.0), "NonDPLaplace1 needs a positive epsilon"),
-        (lambda: NonDPLaplace2(0.0), "NonDPLaplace2 needs a positive epsilon"),
-        (lambda: NonDPGaussian1(0.0), "NonDPGaussian1 needs a positive epsilon"),
-        (lambda: NonDPGaussian2(0.0), "NonDPGaussian2 needs a positive epsilon"),
-        (lambda: ClippedSum(bound=0.0), "positive bound, got 0.0"),
-        (lambda: GaussianCount(delta=0.0), "positive delta, got 0.0"),
-        (lambda: GaussianCount(delta=1.0), "delta below 1, got 1.0"),
-        (lambda: SVT1(cutoff=0), "SVT1 needs a cutoff of at least 1, got 0"),
-        (lambda: SVT5(sensitivity=0.0), "positive sensitivity, got 0.0"),
-    ],
-)
-def test_wrong_parameters_are_refused(make: Callable[[], Any], message: str) -> None:
-    with pytest.raises(InvalidMechanism, match=message):
-        make()

@@ -61,15 +61,11 @@ def complete_files(
 
 
 def zoo_names() -> list[str]:
-    """The names of the zoo's entries, read from its source: importing it would load numpy."""
+    """The names of the zoo's mechanisms, read from its source: importing it would load numpy."""
     folder = Path(__file__).resolve().parents[1] / "zoo"
     found = []
-    for file in sorted(folder.glob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "ZooEntry":
-                found += [_text(word.value) for word in node.keywords if word.arg == "name"]
+    for file in folder.glob("[!_]*.py"):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                found += [str(name) for name in ast.literal_eval(node.value)]
     return sorted(found)
-
-
-def _text(node: ast.expr) -> str:
-    return str(ast.literal_eval(node))

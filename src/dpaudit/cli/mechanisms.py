@@ -13,6 +13,8 @@ from dpaudit.cli.failures import Refusal
 from dpaudit.cli.screen import WIDTH, console
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpaudit.claims import ApproxDP, PureDP, RenyiDP
     from dpaudit.domains import Domain
     from dpaudit.zoo import ZooEntry
@@ -25,10 +27,10 @@ WIDE = 110  # from here on there is room for the bugs
 @click.argument("name", required=False, shell_complete=complete_mechanisms)
 def mechanisms_command(name: str | None) -> None:
     """List the zoo of honest and broken mechanisms, or show the one called NAME in full."""
-    from dpaudit.zoo import ROOMS, ZOO
+    from dpaudit.zoo import GROUPS, ZOO
 
     if name is None:
-        _table([room.ENTRIES for room in ROOMS])
+        _table(GROUPS)
         return
     by_lower = {known.lower(): entry for known, entry in ZOO.items()}
     if name.lower() not in by_lower:
@@ -38,7 +40,7 @@ def mechanisms_command(name: str | None) -> None:
     _one(by_lower[name.lower()])
 
 
-def _table(rooms: list[tuple[ZooEntry, ...]]) -> None:
+def _table(groups: Sequence[tuple[ZooEntry, ...]]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -53,7 +55,7 @@ def _table(rooms: list[tuple[ZooEntry, ...]]) -> None:
     table.add_column("true\nepsilon", justify="right", no_wrap=True)
     if wide:
         table.add_column("bug")
-    for entries in rooms:
+    for entries in groups:
         for entry in entries:
             keeps, epsilon = _truth(entry)
             verdict = Text(keeps, style="" if entry.keeps_claim else "bold red")

@@ -1,3 +1,4 @@
+# ruff: noqa: F403 -- every module says in its __all__ which mechanisms it has
 """The zoo: mechanisms that keep their claim and mechanisms that break it, with the truth beside.
 
 Every mechanism is a frozen value, called as `(data, size, rng)`. `ZOO` lists them with their claim,
@@ -16,149 +17,48 @@ from types import MappingProxyType
 from dpaudit.zoo import (
     additive,
     discrete,
-    exponential,
     gradient_descent,
     histograms,
     local,
     mean,
-    noisy_max,
-    rappor,
+    selection,
     slips,
-    snapping,
     sparse_vector,
-    staircase,
     sums,
 )
-from dpaudit.zoo.additive import (
-    ClassicalGaussianCount,
-    ClassicalGaussianCountTooLoose,
-    ClippedSum,
-    GaussianCount,
-    LaplaceCount,
-    gaussian_delta,
-)
-from dpaudit.zoo.discrete import (
-    Geometric,
-    RoundedGeometric,
-    RoundedGeometricNaturalLog,
-    TruncatedGeometric,
-)
-from dpaudit.zoo.entry import ZooEntry, pair_of
-from dpaudit.zoo.exponential import ExponentialMechanism, PrivateMedian, PrivateMedianHalfNoise
-from dpaudit.zoo.gradient_descent import GradientDescent, ScaledGD
-from dpaudit.zoo.histograms import (
-    HistogramThresholdBeforeNoise,
-    NoisyHistogram,
-    NoisyHistogramScaleEpsilon,
-    ThresholdedHistogram,
-    ThresholdedHistogramNoDelta,
-    counted,
-    threshold,
-)
-from dpaudit.zoo.local import (
-    KaryRandomizedResponse,
-    OptimisedUnaryEncoding,
-    RandomizedResponse,
-    SymmetricUnaryEncoding,
-    UnaryEncodingWholeEpsilon,
-)
-from dpaudit.zoo.mean import (
-    ClippedMeanExactCount,
-    DPGaussian,
-    DPLaplace,
-    NonDPGaussian1,
-    NonDPGaussian2,
-    NonDPLaplace1,
-    NonDPLaplace2,
-)
-from dpaudit.zoo.noisy_max import (
-    NoisyMaxExponential,
-    NoisyMaxLaplace,
-    NoisyMaxValueExponential,
-    NoisyMaxValueLaplace,
-)
-from dpaudit.zoo.rappor import SALT, OneTimeRappor, Rappor, RapporOneHashClaim, positions
-from dpaudit.zoo.slips import FixedSeed, RaisesOnEmpty, RareLeak
-from dpaudit.zoo.snapping import Snapping, coin_tosses, snapped, uniform_floats
-from dpaudit.zoo.sparse_vector import SVT1, SVT2, SVT3, SVT4, SVT5, SVT6, NumericalSVT
-from dpaudit.zoo.staircase import Staircase
-from dpaudit.zoo.sums import ForgottenBudget, LaplaceParallel, PrefixSum
+from dpaudit.zoo.additive import *
+from dpaudit.zoo.additive import coin_tosses, gaussian_delta, snapped, uniform_floats
+from dpaudit.zoo.discrete import *
+from dpaudit.zoo.frame import ZooEntry, pair_of
+from dpaudit.zoo.gradient_descent import *
+from dpaudit.zoo.histograms import *
+from dpaudit.zoo.histograms import counted, threshold
+from dpaudit.zoo.local import *
+from dpaudit.zoo.local import SALT, positions
+from dpaudit.zoo.mean import *
+from dpaudit.zoo.selection import *
+from dpaudit.zoo.slips import *
+from dpaudit.zoo.sparse_vector import *
+from dpaudit.zoo.sums import *
 
-__all__ = [
-    "SVT1",
-    "SVT2",
-    "SVT3",
-    "SVT4",
-    "SVT5",
-    "SVT6",
-    "ZOO",
-    "ClassicalGaussianCount",
-    "ClassicalGaussianCountTooLoose",
-    "ClippedMeanExactCount",
-    "ClippedSum",
-    "DPGaussian",
-    "DPLaplace",
-    "ExponentialMechanism",
-    "FixedSeed",
-    "ForgottenBudget",
-    "GaussianCount",
-    "Geometric",
-    "GradientDescent",
-    "HistogramThresholdBeforeNoise",
-    "KaryRandomizedResponse",
-    "LaplaceCount",
-    "LaplaceParallel",
-    "NoisyHistogram",
-    "NoisyHistogramScaleEpsilon",
-    "NoisyMaxExponential",
-    "NoisyMaxLaplace",
-    "NoisyMaxValueExponential",
-    "NoisyMaxValueLaplace",
-    "NonDPGaussian1",
-    "NonDPGaussian2",
-    "NonDPLaplace1",
-    "NonDPLaplace2",
-    "NumericalSVT",
-    "OneTimeRappor",
-    "OptimisedUnaryEncoding",
-    "PrefixSum",
-    "PrivateMedian",
-    "PrivateMedianHalfNoise",
-    "RaisesOnEmpty",
-    "RandomizedResponse",
-    "Rappor",
-    "RapporOneHashClaim",
-    "RareLeak",
-    "RoundedGeometric",
-    "RoundedGeometricNaturalLog",
-    "ScaledGD",
-    "Snapping",
-    "Staircase",
-    "SymmetricUnaryEncoding",
-    "ThresholdedHistogram",
-    "ThresholdedHistogramNoDelta",
-    "TruncatedGeometric",
-    "UnaryEncodingWholeEpsilon",
-    "ZooEntry",
-]
+__all__ = ["ZOO", "ZooEntry"]
+__all__ += additive.__all__ + discrete.__all__ + local.__all__ + mean.__all__ + sums.__all__
+__all__ += histograms.__all__ + selection.__all__ + sparse_vector.__all__
+__all__ += gradient_descent.__all__ + slips.__all__
 
-ROOMS = (
-    additive,
-    discrete,
-    staircase,
-    snapping,
-    local,
-    rappor,
-    mean,
-    sums,
-    histograms,
-    exponential,
-    noisy_max,
-    sparse_vector,
-    gradient_descent,
-    slips,
+GROUPS = (
+    additive.ENTRIES,
+    discrete.ENTRIES,
+    local.ENTRIES,
+    mean.ENTRIES,
+    sums.ENTRIES,
+    histograms.ENTRIES,
+    selection.ENTRIES,
+    sparse_vector.ENTRIES,
+    gradient_descent.ENTRIES,
+    slips.ENTRIES,
 )
 
 ZOO: Mapping[str, ZooEntry] = MappingProxyType(
-    {entry.name: entry for room in ROOMS for entry in room.ENTRIES}
+    {entry.name: entry for group in GROUPS for entry in group}
 )

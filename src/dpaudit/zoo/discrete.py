@@ -4,26 +4,29 @@ All keep their claim but `RoundedGeometricNaturalLog`.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
 from dpaudit.arrays import Counts
-from dpaudit.claims import PureDP
 from dpaudit.domains import floats
-from dpaudit.errors import InvalidMechanism
 from dpaudit.neighbours import add_or_remove_one
-from dpaudit.zoo.checks import require_positive
-from dpaudit.zoo.entry import COUNT_PAIR, SIX_RECORDS, ZooEntry, pair_of
+from dpaudit.zoo.frame import (
+    ONE_RECORD_MORE,
+    Allowed,
+    AtLeastOne,
+    EpsilonMechanism,
+    entry,
+    pair_of,
+)
 
-LEAST_EPSILON = 2.0**-60  # below it, the whole numbers of the rounded mechanisms pass 64 bits
+__all__ = ["Geometric", "RoundedGeometric", "RoundedGeometricNaturalLog", "TruncatedGeometric"]
 
 
 @dataclass(frozen=True, slots=True)
-class Geometric:
+class Geometric(EpsilonMechanism):
     """The number of records plus two-sided geometric noise: whole numbers, exactly `epsilon`-DP.
 
     `Pr[noise = k] = (1 - a) / (1 + a) * a^|k|` with `a = e^-epsilon`: the difference of two
@@ -34,18 +37,12 @@ class Geometric:
     'i'
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "Geometric"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Counts:
         return len(data) + two_sided_geometric(self.epsilon, size, rng)
 
 
 @dataclass(frozen=True, slots=True)
-class TruncatedGeometric:
+class TruncatedGeometric(EpsilonMechanism):
     """`Geometric` with outputs clamped to 0..most, where a count of at most `most` lies.
 
     Clamping costs no privacy and hides none here: the output 0 is `e^epsilon` times likelier
@@ -57,20 +54,19 @@ class TruncatedGeometric:
     [0, 1, 2, 3]
     """
 
-    epsilon: float = 1.0
     _: KW_ONLY
-    most: int = 5
-    name: ClassVar[str] = "TruncatedGeometric"
-
-    def __post_init__(self) -> None:
-        check(self.name, self.epsilon, self.most)
+    most: AtLeastOne = 5
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Counts:
         return np.clip(len(data) + two_sided_geometric(self.epsilon, size, rng), 0, self.most)
 
 
+# Below it, the whole numbers of the rounded mechanisms pass 64 bits.
+LargeEnough = Annotated[float, Allowed(lambda value: 2.0**-60 <= value < math.inf, "{} >= 2**-60")]
+
+
 @dataclass(frozen=True, slots=True)
-class RoundedGeometric:
+class RoundedGeometric(EpsilonMechanism):
     """`TruncatedGeometric` with the base `1 + 2^-k` for `e^epsilon`: drawn without rounding.
 
     With `k = ceil(log2(2/epsilon))` all probabilities are ratios of whole numbers. The mechanism is
@@ -82,18 +78,14 @@ class RoundedGeometric:
     (5, 0.03077)
     """
 
-    epsilon: float = 1.0
+    epsilon: LargeEnough = 1.0
     _: KW_ONLY
-    most: int = 5
-    name: ClassVar[str] = "RoundedGeometric"
-
-    def __post_init__(self) -> None:
-        check_rounded(self.name, self.epsilon, self.most)
+    most: AtLeastOne = 5
 
     @property
     def k(self) -> int:
-        """The `k` of the base `1 + 2^-k`."""
-        return rounded(self.epsilon, math.log2)
+        """The `k` of the base `1 + 2^-k`; 0 where an epsilon above 2 would ask for less."""
+        return max(0, math.ceil(math.log2(2 / self.epsilon)))
 
     @property
     def loss(self) -> float:
@@ -105,7 +97,7 @@ class RoundedGeometric:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundedGeometricNaturalLog:
+class RoundedGeometricNaturalLog(RoundedGeometric):
     """`RoundedGeometric` with the natural logarithm, `k = ceil(ln(2/epsilon))`: too small a `k`.
 
     It is still `log(1 + 2^-k)`-DP, but for a small epsilon that is more than epsilon.
@@ -115,51 +107,16 @@ class RoundedGeometricNaturalLog:
     (3, 0.11778)
     """
 
-    epsilon: float = 1.0
-    _: KW_ONLY
-    most: int = 5
-    name: ClassVar[str] = "RoundedGeometricNaturalLog"
-
-    def __post_init__(self) -> None:
-        check_rounded(self.name, self.epsilon, self.most)
-
     @property
     def k(self) -> int:
-        """The `k` of the base `1 + 2^-k`."""
-        return rounded(self.epsilon, math.log)
-
-    @property
-    def loss(self) -> float:
-        """The least epsilon that holds, `log(1 + 2^-k)`."""
-        return math.log1p(2.0**-self.k)
-
-    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Counts:
-        return rounded_geometric(len(data), self.k, self.most, size, rng)
-
-
-def check(name: str, epsilon: float, most: int) -> None:
-    """Refuse an epsilon that is not positive, and outputs that cannot tell anything apart."""
-    require_positive(name, epsilon=epsilon)
-    if most < 1:
-        raise InvalidMechanism(f"{name} needs a most of at least 1, got {most!r}.")
-
-
-def check_rounded(name: str, epsilon: float, most: int) -> None:
-    """Refuse also an epsilon whose whole numbers do not fit into 64 bits."""
-    check(name, epsilon, most)
-    if epsilon < LEAST_EPSILON:
-        raise InvalidMechanism(f"{name} needs an epsilon of at least 2**-60, got {epsilon!r}.")
+        """The `k` of the base `1 + 2^-k`, by the wrong logarithm."""
+        return max(0, math.ceil(math.log(2 / self.epsilon)))
 
 
 def two_sided_geometric(epsilon: float, size: int, rng: np.random.Generator) -> Counts:
     """Draw whole numbers with `Pr[k]` in proportion to `e^(-epsilon |k|)`."""
     success = -math.expm1(-epsilon)
     return rng.geometric(success, size=size) - rng.geometric(success, size=size)
-
-
-def rounded(epsilon: float, logarithm: Callable[[float], float]) -> int:
-    """Give `k`, by one logarithm or the other; 0 where an epsilon above 2 would ask for less."""
-    return max(0, math.ceil(logarithm(2 / epsilon)))
 
 
 def rounded_geometric(
@@ -182,55 +139,24 @@ _GHOSH = (
     "Ghosh, Roughgarden and Sundararajan 2009, Universally utility-maximizing privacy mechanisms"
 )
 _BALCER = "Balcer and Vadhan 2018, Differential privacy on finite computers, algorithm 4.8"
-_FIVE_RECORDS = partial(add_or_remove_one, floats(0, 1), max_records=5)
-_TWO_OR_ONE = pair_of([1, 1], [1])
+_TWO_OR_ONE = pair_of([1, 1], [1]), partial(add_or_remove_one, floats(0, 1), max_records=5)
 
 ENTRIES = (
-    ZooEntry(
-        name="Geometric",
-        factory=Geometric,
-        claim=PureDP(1.0),
-        keeps_claim=True,
-        true_epsilon=1.0,
-        bug="",
-        source=_GHOSH,
-        pair=COUNT_PAIR,
-        neighbours=SIX_RECORDS,
-    ),
-    ZooEntry(
-        name="TruncatedGeometric",
-        factory=TruncatedGeometric,
-        claim=PureDP(1.0),
-        keeps_claim=True,
-        true_epsilon=1.0,
-        bug="",
-        source=_GHOSH,
-        pair=_TWO_OR_ONE,
-        neighbours=_FIVE_RECORDS,
-    ),
-    ZooEntry(
-        name="RoundedGeometric",
-        factory=RoundedGeometric,
-        claim=PureDP(1.0),
-        keeps_claim=True,
+    entry(Geometric, ONE_RECORD_MORE, source=_GHOSH),
+    entry(TruncatedGeometric, _TWO_OR_ONE, source=_GHOSH),
+    entry(
+        RoundedGeometric,
+        _TWO_OR_ONE,
         true_epsilon=RoundedGeometric().loss,  # log(1.5)
-        bug="",
         source=_BALCER,
-        pair=_TWO_OR_ONE,
-        neighbours=_FIVE_RECORDS,
     ),
-    ZooEntry(
-        name="RoundedGeometricNaturalLog",
-        # At epsilon = 1 both logarithms give the same k.
-        factory=partial(RoundedGeometricNaturalLog, epsilon=0.1),
-        claim=PureDP(0.1),
-        keeps_claim=False,
+    entry(
+        partial(RoundedGeometricNaturalLog, epsilon=0.1),  # at epsilon = 1 the k are the same
+        _TWO_OR_ONE,
         true_epsilon=RoundedGeometricNaturalLog(0.1).loss,  # log(1.125)
         bug="The number of bits of the base is taken by the natural logarithm, "
         "where the paper takes the binary one.",
         source=f"{_BALCER}; with the natural logarithm of the code of "
         "Bichsel, Steffen, Bogunovic and Vechev 2021, DP-Sniper",
-        pair=_TWO_OR_ONE,
-        neighbours=_FIVE_RECORDS,
     ),
 )

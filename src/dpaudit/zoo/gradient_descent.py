@@ -6,9 +6,10 @@ Gaussian noise (Abadi et al. 2016, "Deep learning with differential privacy", on
 One row per draw, one column per step: all iterates are released.
 """
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +18,13 @@ from dpaudit.claims import RenyiDP
 from dpaudit.domains import floats
 from dpaudit.errors import InvalidMechanism
 from dpaudit.neighbours import add_or_remove_one
-from dpaudit.zoo.checks import require_positive
-from dpaudit.zoo.entry import ZooEntry, pair_of
+from dpaudit.zoo.frame import AtLeastOne, Positive, ZooMechanism, entry, pair_of
+
+__all__ = ["GradientDescent", "ScaledGD"]
 
 
 @dataclass(frozen=True, slots=True)
-class GradientDescent:
+class GradientDescent(ZooMechanism):
     """Noise of standard deviation `noise_multiplier * clip` at every step, as accounted for.
 
     >>> GradientDescent(steps=3)([2.0, -5.0], 4, np.random.default_rng(0)).shape
@@ -31,23 +33,29 @@ class GradientDescent:
     (order 4, 1.5)-Rényi DP
     """
 
-    noise_multiplier: float = 1.0
-    steps: int = 1
+    noise_multiplier: Positive = 1.0
+    steps: AtLeastOne = 1
     _: KW_ONLY
-    learning_rate: float = 0.1
-    clip: float = 1.0
-    name: ClassVar[str] = "GradientDescent"
-
-    def __post_init__(self) -> None:
-        check(self.name, self.noise_multiplier, self.steps, self.learning_rate, self.clip)
+    learning_rate: Positive = 0.1
+    clip: Positive = 1.0
 
     def divergence(self, order: float) -> float:
-        """The largest Rényi divergence of all neighbours, which is what it claims."""
-        return accounted(order, self.steps, self.noise_multiplier)
+        """The largest Rényi divergence of all neighbours: `order * steps / (2 multiplier^2)`.
+
+        Mironov (2017), "Rényi differential privacy", propositions 1 (steps add up) and 7 (one
+        step). A record that is clipped at every step has it. One step reaches it with any record
+        beyond `clip`; several steps come closer, the farther away the record is.
+
+        >>> GradientDescent(2.0, steps=4).divergence(1.5)
+        0.75
+        """
+        if not 0 < order < math.inf:
+            raise InvalidMechanism(f"a divergence needs a positive order, got {order!r}.")
+        return order * self.steps / (2 * self.noise_multiplier**2)
 
     def claim(self, order: float = 2.0) -> RenyiDP:
         """What Rényi accounting with the noise multiplier says (Mironov 2017)."""
-        return RenyiDP(order, accounted(order, self.steps, self.noise_multiplier))
+        return RenyiDP(order, self.divergence(order))
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
         noise = self.noise_multiplier * self.clip * rng.normal(size=(size, self.steps))
@@ -55,7 +63,7 @@ class GradientDescent:
 
 
 @dataclass(frozen=True, slots=True)
-class ScaledGD:
+class ScaledGD(ZooMechanism):
     """Accounted for with `noise_multiplier`, run with `scale * noise_multiplier`.
 
     A scale of 0.5 is what happens when micro-batches are clipped in place of records: a record
@@ -67,46 +75,28 @@ class ScaledGD:
     (order 2, 1)-Rényi DP 4.0
     """
 
-    scale: float = 0.5
-    noise_multiplier: float = 1.0
-    steps: int = 1
+    scale: Positive = 0.5
+    noise_multiplier: Positive = 1.0
+    steps: AtLeastOne = 1
     _: KW_ONLY
-    learning_rate: float = 0.1
-    clip: float = 1.0
-    name: ClassVar[str] = "ScaledGD"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, scale=self.scale)
-        check(self.name, self.noise_multiplier, self.steps, self.learning_rate, self.clip)
+    learning_rate: Positive = 0.1
+    clip: Positive = 1.0
 
     def divergence(self, order: float) -> float:
-        """The largest Rényi divergence of all neighbours: with the noise that there is.
-
-        It is that of a record which is clipped at every step, so one step reaches it with any
-        record beyond `clip`, and several steps the closer, the farther away the record is.
-        """
-        return accounted(order, self.steps, self.scale * self.noise_multiplier)
+        """The largest Rényi divergence of all neighbours, with the noise that there is."""
+        return self._with(self.scale * self.noise_multiplier).divergence(order)
 
     def claim(self, order: float = 2.0) -> RenyiDP:
-        """What the developer claims: accounting with the whole noise multiplier (Mironov 2017)."""
-        return RenyiDP(order, accounted(order, self.steps, self.noise_multiplier))
+        """What the developer claims: accounting with the whole noise multiplier."""
+        return self._with(self.noise_multiplier).claim(order)
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
-        spread = self.scale * self.noise_multiplier * self.clip
-        noise = spread * rng.normal(size=(size, self.steps))
-        return descend(data, noise, self.learning_rate, self.clip)
+        return self._with(self.scale * self.noise_multiplier)(data, size, rng)
 
-
-def accounted(order: float, steps: int, multiplier: float) -> float:
-    """Give the Rényi divergence of `steps` Gaussians: `order * steps / (2 multiplier^2)`.
-
-    Mironov (2017), "Rényi differential privacy", propositions 1 (steps add up) and 7 (one step).
-
-    >>> accounted(1.5, 4, 2.0)
-    0.75
-    """
-    require_positive("a divergence", order=order)
-    return order * steps / (2 * multiplier**2)
+    def _with(self, multiplier: float) -> GradientDescent:
+        return GradientDescent(
+            multiplier, self.steps, learning_rate=self.learning_rate, clip=self.clip
+        )
 
 
 def descend(data: Any, noise: Floats, learning_rate: float, clip: float) -> Floats:
@@ -125,43 +115,23 @@ def descend(data: Any, noise: Floats, learning_rate: float, clip: float) -> Floa
     return iterates
 
 
-def check(
-    name: str, noise_multiplier: float, steps: int, learning_rate: float, clip: float
-) -> None:
-    """Refuse parameters with which nothing could be learnt or hidden."""
-    require_positive(
-        name, noise_multiplier=noise_multiplier, learning_rate=learning_rate, clip=clip
-    )
-    if steps < 1:
-        raise InvalidMechanism(f"{name} needs at least 1 step, got {steps!r}.")
-
-
-_RECORDS = partial(add_or_remove_one, floats(-10, 10), max_records=6)
-_CLIPPED_PAIR = pair_of([10], [])
+_CLIPPED = pair_of([10], []), partial(add_or_remove_one, floats(-10, 10), max_records=6)
 
 ENTRIES = (
-    ZooEntry(
-        name="GradientDescent",
-        factory=GradientDescent,
+    entry(
+        GradientDescent,
+        _CLIPPED,
         claim=GradientDescent().claim(order=2.0),
-        keeps_claim=True,
-        true_epsilon=GradientDescent().divergence(order=2.0),
-        bug="",
         source="Abadi et al. 2016, Deep learning with differential privacy, algorithm 1; "
         "Mironov 2017, Rényi differential privacy, proposition 7",
-        pair=_CLIPPED_PAIR,
-        neighbours=_RECORDS,
     ),
-    ZooEntry(
-        name="ScaledGD",
-        factory=ScaledGD,
+    entry(
+        ScaledGD,
+        _CLIPPED,
         claim=ScaledGD().claim(order=2.0),
-        keeps_claim=False,
         true_epsilon=ScaledGD().divergence(order=2.0),
         bug="The noise is half of what the accountant was told: clipping micro-batches in place of "
         "records doubles what a record can move.",
         source="Kong, Medina, Ribero and Syed 2023, DP-Auditorium, section 6.5",
-        pair=_CLIPPED_PAIR,
-        neighbours=_RECORDS,
     ),
 )

@@ -12,20 +12,29 @@ no records count as 1e-12.
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpaudit.arrays import Floats
-from dpaudit.claims import ApproxDP, PureDP
-from dpaudit.zoo.checks import require_positive
-from dpaudit.zoo.entry import DP_AUDITORIUM, SIX_RECORDS, ZooEntry, pair_of
+from dpaudit.claims import ApproxDP
+from dpaudit.zoo.frame import DP_AUDITORIUM, SIX_RECORDS, EpsilonMechanism, entry, pair_of
+
+__all__ = [
+    "ClippedMeanExactCount",
+    "DPGaussian",
+    "DPLaplace",
+    "NonDPGaussian1",
+    "NonDPGaussian2",
+    "NonDPLaplace1",
+    "NonDPLaplace2",
+]
 
 LEAST_COUNT = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class DPLaplace:
+class DPLaplace(EpsilonMechanism):
     """The sum over a noisy count, with Laplace noise scaled by the noisy count: `epsilon`-DP.
 
     The bound is reached: where the noisy count falls to 1e-12, a very negative output is
@@ -35,20 +44,13 @@ class DPLaplace:
     (5,)
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "DPLaplace"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
-        scale = 2 / self.epsilon
-        count = np.maximum(LEAST_COUNT, len(data) + scale * rng.laplace(size=size))
-        return float(np.sum(data)) / count + scale / count * rng.laplace(size=size)
+        count = noisy_count(data, self.epsilon, rng.laplace(size=size))
+        return float(np.sum(data)) / count + 2 / self.epsilon / count * rng.laplace(size=size)
 
 
 @dataclass(frozen=True, slots=True)
-class DPGaussian:
+class DPGaussian(EpsilonMechanism):
     """`DPLaplace` with Gaussian noise, on the count and on the sum.
 
     The output is made of a noisy count and a noisy sum, each of which moves by at most 1 under
@@ -61,20 +63,13 @@ class DPGaussian:
     (5,)
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "DPGaussian"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
-        scale = 2 / self.epsilon
-        count = np.maximum(LEAST_COUNT, len(data) + scale * rng.normal(size=size))
-        return float(np.sum(data)) / count + scale / count * rng.normal(size=size)
+        count = noisy_count(data, self.epsilon, rng.normal(size=size))
+        return float(np.sum(data)) / count + 2 / self.epsilon / count * rng.normal(size=size)
 
 
 @dataclass(frozen=True, slots=True)
-class NonDPLaplace1:
+class NonDPLaplace1(EpsilonMechanism):
     """The mean with Laplace noise scaled by the true count: the scale tells the count.
 
     The density ratio of Laplace noise of two scales grows without limit, so no epsilon holds.
@@ -83,76 +78,50 @@ class NonDPLaplace1:
     (5,)
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "NonDPLaplace1"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
         return mean(data) + 2 / (count_of(data) * self.epsilon) * rng.laplace(size=size)
 
 
 @dataclass(frozen=True, slots=True)
-class NonDPLaplace2:
+class NonDPLaplace2(EpsilonMechanism):
     """The true mean, divided by the true count, with Laplace noise scaled by a noisy count.
 
     >>> NonDPLaplace2(1.0)([0.0, 1.0], 5, np.random.default_rng(0)).shape
     (5,)
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "NonDPLaplace2"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
-        scale = 2 / self.epsilon
-        count = np.maximum(LEAST_COUNT, len(data) + scale * rng.laplace(size=size))
-        return mean(data) + scale / count * rng.laplace(size=size)
+        count = noisy_count(data, self.epsilon, rng.laplace(size=size))
+        return mean(data) + 2 / self.epsilon / count * rng.laplace(size=size)
 
 
 @dataclass(frozen=True, slots=True)
-class NonDPGaussian1:
+class NonDPGaussian1(EpsilonMechanism):
     """`NonDPLaplace1` with Gaussian noise of standard deviation `2/(n epsilon)`.
 
     >>> NonDPGaussian1(1.0)([0.0, 1.0], 5, np.random.default_rng(0)).shape
     (5,)
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "NonDPGaussian1"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
         return mean(data) + 2 / (count_of(data) * self.epsilon) * rng.normal(size=size)
 
 
 @dataclass(frozen=True, slots=True)
-class NonDPGaussian2:
+class NonDPGaussian2(EpsilonMechanism):
     """`NonDPLaplace2` with Gaussian noise, on the count and on the mean.
 
     >>> NonDPGaussian2(0.1)([0.0, 1.0], 5, np.random.default_rng(0)).shape
     (5,)
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "NonDPGaussian2"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
-        scale = 2 / self.epsilon
-        count = np.maximum(LEAST_COUNT, len(data) + scale * rng.normal(size=size))
-        return mean(data) + scale / count * rng.normal(size=size)
+        count = noisy_count(data, self.epsilon, rng.normal(size=size))
+        return mean(data) + 2 / self.epsilon / count * rng.normal(size=size)
 
 
 @dataclass(frozen=True, slots=True)
-class ClippedMeanExactCount:
+class ClippedMeanExactCount(EpsilonMechanism):
     """The mean of records clipped to [0, 1], with Laplace noise of scale `1/(n epsilon)`.
 
     Right for replacing one of `n` records, where `n` is public: the mean moves by at most `1/n`.
@@ -162,15 +131,14 @@ class ClippedMeanExactCount:
     (5,)
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "ClippedMeanExactCount"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
         clipped = np.clip(np.asarray(data, dtype=np.float64), 0, 1)
         return mean(clipped) + rng.laplace(scale=1 / (count_of(data) * self.epsilon), size=size)
+
+
+def noisy_count(data: Any, epsilon: float, noise: Floats) -> Floats:
+    """Give the number of records with this noise times `2/epsilon`, never below 1e-12."""
+    return np.maximum(LEAST_COUNT, len(data) + 2 / epsilon * noise)
 
 
 def count_of(data: Any) -> float:
@@ -183,87 +151,45 @@ def mean(data: Any) -> float:
     return float(np.sum(data)) / count_of(data)
 
 
-_ONE_TO_SIX_RECORDS = partial(SIX_RECORDS, min_records=1)  # a mean of no records is not defined
 _MEAN_PAIR = pair_of([0, 1], [0])
+_MEAN = _MEAN_PAIR, partial(SIX_RECORDS, min_records=1)  # a mean of no records is not defined
+_SCALE_TELLS = "The scale of the noise tells the true number of records."
+_TRUE_DIVISOR = "The noise knows only a noisy count, but the mean is divided by the true one."
 
 ENTRIES = (
-    ZooEntry(
-        name="DPLaplace",
-        factory=DPLaplace,
-        claim=PureDP(1.0),
-        keeps_claim=True,
-        true_epsilon=1.0,
-        bug="",
-        source=DP_AUDITORIUM,
-        pair=_MEAN_PAIR,
-        neighbours=SIX_RECORDS,
-    ),
-    ZooEntry(
-        name="DPGaussian",
-        factory=DPGaussian,
+    entry(DPLaplace, (_MEAN_PAIR, SIX_RECORDS), source=DP_AUDITORIUM),
+    entry(
+        DPGaussian,
+        (pair_of([0, 0, 0, 1], [0, 0, 0]), SIX_RECORDS),  # its delta is 0.0389
         claim=ApproxDP(1.0, 0.04),  # 0.0396 for the noisy count and the noisy sum, rounded up
-        keeps_claim=True,
         true_epsilon=None,  # the quotient tells less than count and sum, which reach 0.997
-        bug="",
         source=f"{DP_AUDITORIUM}, DPLaplace with Gaussian noise",
-        pair=pair_of([0, 0, 0, 1], [0, 0, 0]),  # its delta is 0.0389
-        neighbours=SIX_RECORDS,
     ),
-    ZooEntry(
-        name="NonDPLaplace1",
-        factory=NonDPLaplace1,
-        claim=PureDP(1.0),
-        keeps_claim=False,
-        true_epsilon=math.inf,
-        bug="The scale of the noise tells the true number of records.",
-        source=DP_AUDITORIUM,
-        pair=_MEAN_PAIR,
-        neighbours=_ONE_TO_SIX_RECORDS,
-    ),
-    ZooEntry(
-        name="NonDPLaplace2",
-        factory=NonDPLaplace2,
-        claim=PureDP(1.0),
-        keeps_claim=False,
-        true_epsilon=None,
-        bug="The noise knows only a noisy count, but the mean is divided by the true one.",
-        source=DP_AUDITORIUM,
-        pair=_MEAN_PAIR,
-        neighbours=_ONE_TO_SIX_RECORDS,
-    ),
-    ZooEntry(
-        name="NonDPGaussian1",
-        factory=NonDPGaussian1,
+    entry(NonDPLaplace1, _MEAN, true_epsilon=math.inf, bug=_SCALE_TELLS, source=DP_AUDITORIUM),
+    entry(NonDPLaplace2, _MEAN, true_epsilon=None, bug=_TRUE_DIVISOR, source=DP_AUDITORIUM),
+    entry(
+        NonDPGaussian1,
+        _MEAN,
         claim=ApproxDP(1.0, 1e-5),
-        keeps_claim=False,
         true_epsilon=None,
-        bug="The scale of the noise tells the true number of records.",
+        bug=_SCALE_TELLS,
         source=DP_AUDITORIUM,
-        pair=_MEAN_PAIR,
-        neighbours=_ONE_TO_SIX_RECORDS,
     ),
-    ZooEntry(
-        name="NonDPGaussian2",
+    entry(
         # At epsilon = 1 this pair keeps the claim: its hockey-stick divergence is 0.
-        factory=partial(NonDPGaussian2, epsilon=0.1),
+        partial(NonDPGaussian2, epsilon=0.1),
+        _MEAN,
         claim=ApproxDP(0.1, 1e-5),
-        keeps_claim=False,
         true_epsilon=None,
-        bug="The noise knows only a noisy count, but the mean is divided by the true one.",
+        bug=_TRUE_DIVISOR,
         source=DP_AUDITORIUM,
-        pair=_MEAN_PAIR,
-        neighbours=_ONE_TO_SIX_RECORDS,
     ),
-    ZooEntry(
-        name="ClippedMeanExactCount",
-        factory=ClippedMeanExactCount,
-        claim=PureDP(1.0),
-        keeps_claim=False,
+    entry(
+        ClippedMeanExactCount,
+        _MEAN,
         true_epsilon=math.inf,
         bug="The noise is for a replaced record, with the number of records taken for public; "
         "adding a record changes its scale.",
         source="a common slip: the sensitivity of replacing a record, used for adding one",
-        pair=_MEAN_PAIR,
-        neighbours=_ONE_TO_SIX_RECORDS,
     ),
 )

@@ -5,22 +5,21 @@ Records lie in [0, 1] and a neighbour has one record more or less.
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpaudit.arrays import Floats
-from dpaudit.claims import PureDP
-from dpaudit.errors import InvalidMechanism
-from dpaudit.zoo.checks import require_positive
-from dpaudit.zoo.entry import COUNT_PAIR, SIX_RECORDS, ZooEntry
+from dpaudit.zoo.frame import ONE_RECORD_MORE, EpsilonMechanism, Fraction, entry
 from dpaudit.zoo.mean import DPLaplace
+
+__all__ = ["FixedSeed", "RaisesOnEmpty", "RareLeak"]
 
 SEED = 42
 
 
 @dataclass(frozen=True, slots=True)
-class FixedSeed:
+class FixedSeed(EpsilonMechanism):
     """`LaplaceCount` that makes its generator anew for every release, always of the same seed.
 
     Every release has the same noise, whatever `rng` is: whoever has seen one knows the number of
@@ -31,19 +30,13 @@ class FixedSeed:
     True
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "FixedSeed"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
         noise = np.random.default_rng(SEED).laplace(scale=1 / self.epsilon)
         return np.full(size, len(data) + noise)
 
 
 @dataclass(frozen=True, slots=True)
-class RareLeak:
+class RareLeak(EpsilonMechanism):
     """`LaplaceCount` that forgets the noise with a small probability: infinite, but rarely seen.
 
     A count without noise has no chance at all on the neighbour, and the rest is `epsilon`-DP, so
@@ -53,17 +46,8 @@ class RareLeak:
     {2.0}
     """
 
-    epsilon: float = 1.0
     _: KW_ONLY
-    probability: float = 1e-4
-    name: ClassVar[str] = "RareLeak"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon, probability=self.probability)
-        if self.probability >= 1:
-            raise InvalidMechanism(
-                f"{self.name} needs a probability below 1, got {self.probability!r}."
-            )
+    probability: Fraction = 1e-4
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
         noise = rng.laplace(scale=1 / self.epsilon, size=size)
@@ -71,7 +55,7 @@ class RareLeak:
 
 
 @dataclass(frozen=True, slots=True)
-class RaisesOnEmpty:
+class RaisesOnEmpty(EpsilonMechanism):
     """`DPLaplace`, a mean that is exactly `epsilon`-DP, but for the `ValueError` on no records.
 
     Whoever sees the error knows that there are none; the neighbour with one record never raises.
@@ -84,12 +68,6 @@ class RaisesOnEmpty:
     ValueError: a mean needs at least one record, got none.
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "RaisesOnEmpty"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
         if len(data) == 0:
             raise ValueError("a mean needs at least one record, got none.")
@@ -97,41 +75,29 @@ class RaisesOnEmpty:
 
 
 ENTRIES = (
-    ZooEntry(
-        name="FixedSeed",
-        factory=FixedSeed,
-        claim=PureDP(1.0),
-        keeps_claim=False,
+    entry(
+        FixedSeed,
+        ONE_RECORD_MORE,
         true_epsilon=math.inf,
         bug="The generator is made anew of a fixed seed for every release: the noise is known.",
         source="a common slip: Garfinkel and Leclerc 2020, Randomness concerns when deploying "
         "differential privacy",
-        pair=COUNT_PAIR,
-        neighbours=SIX_RECORDS,
     ),
-    ZooEntry(
-        name="RareLeak",
-        factory=RareLeak,
-        claim=PureDP(1.0),
-        keeps_claim=False,
+    entry(
+        RareLeak,
+        ONE_RECORD_MORE,
         true_epsilon=math.inf,
         bug="One release in ten thousand is the true count: a branch on which the noise is "
         "forgotten.",
         source="a common slip: what a delta would allow (Dwork and Roth 2014, The algorithmic "
         "foundations of differential privacy, section 2.3)",
-        pair=COUNT_PAIR,
-        neighbours=SIX_RECORDS,
     ),
-    ZooEntry(
-        name="RaisesOnEmpty",
-        factory=RaisesOnEmpty,
-        claim=PureDP(1.0),
-        keeps_claim=False,
+    entry(
+        RaisesOnEmpty,
+        ONE_RECORD_MORE,
         true_epsilon=math.inf,
         bug="It raises on no records: the error tells them from a dataset with one.",
         source="a common slip: Haeberlen, Pierce and Narayan 2011, Differential privacy under fire "
         "(what a query does besides its answer)",
-        pair=COUNT_PAIR,
-        neighbours=SIX_RECORDS,
     ),
 )

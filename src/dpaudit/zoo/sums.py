@@ -2,19 +2,26 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpaudit.arrays import Floats
-from dpaudit.claims import PureDP
-from dpaudit.errors import InvalidMechanism
-from dpaudit.zoo.checks import require_positive
-from dpaudit.zoo.entry import COUNT_PAIR, SIX_RECORDS, TEN_ANSWERS, ZooEntry, pair_of
+from dpaudit.zoo.frame import (
+    ONE_RECORD_MORE,
+    TEN_ANSWERS,
+    AtLeastOne,
+    EpsilonMechanism,
+    entry,
+    pair_of,
+    with_laplace,
+)
+
+__all__ = ["ForgottenBudget", "LaplaceParallel", "PrefixSum"]
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixSum:
+class PrefixSum(EpsilonMechanism):
     """The prefix sums of answers, each of which has Laplace noise of scale `1 / epsilon`.
 
     Differences of the sums give every noisy answer back. It is `epsilon`-DP if one answer moves by
@@ -28,20 +35,12 @@ class PrefixSum:
     [[1.0, 3.0, 3.5]]
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "PrefixSum"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
-        answers = np.asarray(data, dtype=np.float64)
-        noise = rng.laplace(scale=1 / self.epsilon, size=(size, len(answers)))
-        return np.cumsum(answers + noise, axis=1)
+        return np.cumsum(with_laplace(data, 1 / self.epsilon, size, rng), axis=1)
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceParallel:
+class LaplaceParallel(EpsilonMechanism):
     """The number of records, answered `times` times with `epsilon / times`: exactly `epsilon`-DP.
 
     The bound is reached where all answers lie above both counts, so in only `2^-times` of the
@@ -52,23 +51,14 @@ class LaplaceParallel:
     (2, 20)
     """
 
-    epsilon: float = 1.0
-    times: int = 20
-    name: ClassVar[str] = "LaplaceParallel"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-        if self.times < 1:
-            raise InvalidMechanism(
-                f"{self.name} needs to answer at least 1 time, got {self.times!r}."
-            )
+    times: AtLeastOne = 20
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
         return len(data) + rng.laplace(scale=self.times / self.epsilon, size=(size, self.times))
 
 
 @dataclass(frozen=True, slots=True)
-class ForgottenBudget:
+class ForgottenBudget(EpsilonMechanism):
     """The number and the sum of records clipped to [0, 1], each with all of the budget.
 
     A record of x moves the one by 1 and the other by x, so the loss is `(1 + x) * epsilon`: the two
@@ -78,55 +68,30 @@ class ForgottenBudget:
     [[2.0, 1.25]]
     """
 
-    epsilon: float = 1.0
-    name: ClassVar[str] = "ForgottenBudget"
-
-    def __post_init__(self) -> None:
-        require_positive(self.name, epsilon=self.epsilon)
-
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
         total = math.fsum(np.clip(np.asarray(data, dtype=np.float64), 0, 1))
-        answers = np.array([len(data), total])
-        return answers + rng.laplace(scale=1 / self.epsilon, size=(size, 2))
+        return with_laplace([len(data), total], 1 / self.epsilon, size, rng)
 
 
 _DP_SNIPER = "Bichsel, Steffen, Bogunovic and Vechev 2021, DP-Sniper"
 
 ENTRIES = (
-    ZooEntry(
-        name="PrefixSum",
-        factory=PrefixSum,
-        claim=PureDP(1.0),
-        keeps_claim=False,
+    entry(
+        PrefixSum,
+        (pair_of([1] * 10, [0] * 10), TEN_ANSWERS),
         true_epsilon=10.0,  # for the ten answers of its neighbours
         bug="The noise is for one answer that moves; "
         "here all ten may, and the sums tell every noisy answer.",
         source="Wang, Ding, Wang, Kifer and Zhang 2019, Proving differential privacy with shadow "
         f"execution; {_DP_SNIPER}",
-        pair=pair_of([1] * 10, [0] * 10),
-        neighbours=TEN_ANSWERS,
     ),
-    ZooEntry(
-        name="LaplaceParallel",
-        factory=LaplaceParallel,
-        claim=PureDP(1.0),
-        keeps_claim=True,
-        true_epsilon=1.0,
-        bug="",
-        source=_DP_SNIPER,
-        pair=COUNT_PAIR,
-        neighbours=SIX_RECORDS,
-    ),
-    ZooEntry(
-        name="ForgottenBudget",
-        factory=ForgottenBudget,
-        claim=PureDP(1.0),
-        keeps_claim=False,
+    entry(LaplaceParallel, ONE_RECORD_MORE, source=_DP_SNIPER),
+    entry(
+        ForgottenBudget,
+        ONE_RECORD_MORE,
         true_epsilon=2.0,
         bug="Two numbers are released, each with the whole epsilon; the claim counts it once.",
         source="a common slip: sequential composition left out "
         "(McSherry 2009, Privacy integrated queries)",
-        pair=COUNT_PAIR,
-        neighbours=SIX_RECORDS,
     ),
 )
