@@ -1,11 +1,44 @@
-"""The command line in a test: run a command, and read its one line of an error."""
+"""The command line in a test: run a command, read its one line of an error, fake the audit."""
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from click.testing import CliRunner, Result
 
+from dpaudit import __version__
+from dpaudit.claims import PureDP
 from dpaudit.cli import main
+from dpaudit.neighbours import Pair
+from dpaudit.results import Audit, Evidence, PairRecord, Progress, Verdict
+
+ANSWER = Audit(
+    mechanism="ClippedSum",
+    claim=PureDP(1.0),
+    verdict=Verdict.NOT_REFUTED,
+    lower_bound=0.9,
+    counterexample=None,
+    evidence=Evidence(trace=((10, 0.5),), log_wealth=0.5, peak=0.5),
+    samples=1000,
+    seconds=0.5,
+    alpha=1e-6,
+    rng_seed=7,
+    pairs_tried=2,
+    neighbours="replace one of at most 5 records of floats(-1, 1)",
+    strongest=PairRecord(
+        pair=Pair(np.array([1.0]), np.array([-1.0])), samples=1000, log_wealth=0.5, growth=5e-4
+    ),
+    detectable=1.2,
+    forecast=None,
+    history=(),
+    warnings=(),
+    interrupted=False,
+    version=__version__,
+)
+TARGET = "dpaudit.zoo:ClippedSum"
+RECORDS = ("--records", "floats:-1:1", "--relation", "replace-one")
+GOOD = ("audit", TARGET, "--claim", "eps=1", *RECORDS)
 
 
 def run(*arguments: str) -> Result:
@@ -26,3 +59,22 @@ def error_line(result: Result) -> str:
     assert said.startswith("Error: ")
     assert said.count("\n") == 1, said
     return said.removeprefix("Error: ").rstrip("\n")
+
+
+class FakeAudit:
+    """Stands in for `dpaudit.auditing.audit`: keeps what it is given, and gives an answer."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[], Audit] = lambda: ANSWER
+        self.mechanism: Any = None
+        self.claim: Any = None
+        self.neighbours: Any = None
+        self.options: dict[str, Any] = {}
+        self.progress: list[Progress] = []
+
+    def __call__(self, mechanism: Any, claim: Any, neighbours: Any, **options: Any) -> Audit:
+        self.mechanism, self.claim, self.neighbours = mechanism, claim, neighbours
+        self.options = options
+        for progress in self.progress:
+            options["progress"](progress)
+        return self.answer()

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.cli import main
-from dpaudit.cli.target import MOST_NESTED
+from dpaudit.cli.target import MAX_NESTED_LISTS
 
 ODD = (
     "",
@@ -58,7 +58,6 @@ FORMS = {  # a command that runs, so that one odd value is all that is wrong
     "report": ("a.json",),
     "write": ("odd_code.py:honest",),
     "mechanisms": (),
-    "completion": ("bash",),
     "demo": (),
 }
 UNBOUNDED = {("audit", "--samples"), ("audit", "--trials")}  # they ask for time, and may
@@ -191,7 +190,7 @@ def test_nothing_is_allocated_by_a_number_alone(arguments: str, words: str) -> N
 
 
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("depth", [MOST_NESTED + 1, 900, 100_000])
+@pytest.mark.parametrize("depth", [MAX_NESTED_LISTS + 1, 900, 100_000])
 @pytest.mark.parametrize("closed", [True, False])
 def test_deep_pairs_are_one_clear_line(depth: int, closed: bool) -> None:
     text = f"[[1], {'[' * depth}{']' * depth if closed else ''}]"
@@ -277,7 +276,7 @@ def test_an_archive_is_not_believed() -> None:
         packed[at : at + 4] = struct.pack("<I", 2**32 - 2)  # the size of what is in it
     Path("odd.npz").write_bytes(bytes(packed))
     words = error_line(run_apart("samples", "odd.npz", "a.npy", "--claim", "1"))
-    assert "odd.npz cannot be read: it promises 4,294,967,294 bytes" in words
+    assert "odd.npz cannot be read: it announces 4,294,967,294 bytes" in words
 
 
 @pytest.mark.usefixtures("here")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import error_line, run
+from commands import ANSWER, error_line, run
 
 from dpaudit.claims import Claim, GaussianDP, Profile, PureDP
 from dpaudit.neighbours import Pair
@@ -17,26 +17,16 @@ from dpaudit.report.changes import table
 from dpaudit.results import Audit, Evidence, PairRecord, Verdict
 
 RECORD = PairRecord(pair=Pair([0.0], []), samples=2850, log_wealth=0.0, growth=0.0)
-QUIET = Audit(
+QUIET = dataclasses.replace(
+    ANSWER,
     mechanism="count",
-    claim=PureDP(1.0),
-    verdict=Verdict.NOT_REFUTED,
     lower_bound=0.6,
-    counterexample=None,
     evidence=Evidence(trace=((2850, 0.0),), log_wealth=0.0, peak=0.0),
     samples=2850,
-    seconds=0.5,
-    alpha=1e-6,
-    rng_seed=7,
-    pairs_tried=2,
     neighbours="add or remove one",
     strongest=RECORD,
     detectable=None,
-    forecast=None,
     history=(RECORD,),
-    warnings=(),
-    interrupted=False,
-    version="0.1.0",
 )
 
 

@@ -291,7 +291,7 @@ def test_the_module_of_a_file_in_a_package_is_dotted(here: Path) -> None:
 def test_nothing_is_written_over_without_being_told(here: Path) -> None:
     (here / "test_it.py").write_text("mine")
     target = ("write", "code_to_write_for.py:laplace", "-o", "test_it.py")
-    assert "Add --force to write over it." in error_line(run(*target))
+    assert "Add --force to overwrite it." in error_line(run(*target))
     assert (here / "test_it.py").read_text() == "mine"
     result = run(*target, "--force")
     assert result.exit_code == 0, result.output

@@ -1,13 +1,13 @@
-"""What every finder keeps: its relation, no pair twice, giving up, taking up again."""
+"""What holds for every finder: pairs of its relation, no pair twice, giving up at the end."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -27,7 +27,6 @@ from dpaudit.search import (
     Finder,
     Memory,
     OptunaFinder,
-    Resumable,
     as_finder,
     fingerprint,
     make_finder,
@@ -65,9 +64,6 @@ class Bare:
     def contains(self, pair: Pair) -> bool:
         return self.inner.contains(pair)
 
-    def search(self, rng: np.random.Generator) -> Finder:
-        return make_finder("auto", self, rng)
-
     def describe(self) -> str:
         return f"bare: {self.inner.describe()}"
 
@@ -76,10 +72,10 @@ def _rng(seed: int = 7) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _asked(finder: Finder, most: int) -> list[Pair]:
-    """Ask and tell; what a pair scores depends on the pair alone."""
+def _asked(finder: Finder, limit: int) -> list[Pair]:
+    """Ask and tell; the score of a pair depends on the pair alone."""
     found: list[Pair] = []
-    while len(found) < most and (pair := finder.ask()) is not None:
+    while len(found) < limit and (pair := finder.ask()) is not None:
         found.append(pair)
         finder.tell(pair, int(fingerprint(pair), 16) % 3 / 2)
     return found
@@ -110,55 +106,10 @@ def test_every_finder_proposes_new_pairs_of_its_relation(name: str, relation: Re
 
 
 @by_name
-@by_relation
-def test_a_state_goes_on_as_its_finder_would(name: str, relation: Relation) -> None:
-    finder = make_finder(name, relation, _rng())
-    _asked(finder, 10)
-    waiting = finder.ask()
-    assert isinstance(finder, Resumable)
-    state = json.loads(json.dumps(finder.state(), allow_nan=False))
-    other = make_finder(name, relation, _rng(1))
-    assert isinstance(other, Resumable)
-    other.restore(state)
-    if waiting is not None:
-        finder.tell(waiting, 0.5)
-        other.tell(waiting, 0.5)
-    assert _asked(other, 5) == _asked(finder, 5)
-
-
-@by_name
 def test_a_batch_is_asked_for_before_anything_is_told(name: str) -> None:
     finder = make_finder(name, RELATIONS[0], _rng())
     batch = [finder.ask() for _ in range(10)]
     assert len({pair.key() for pair in batch if pair is not None}) == 10
-
-
-@by_name
-def test_the_state_of_another_finder_is_refused(name: str) -> None:
-    finder = make_finder(name, RELATIONS[0], _rng())
-    assert isinstance(finder, Resumable)
-    with pytest.raises(
-        ValueError, match=rf"this is the finder '{name}', got the state of 'oracle'"
-    ):
-        finder.restore({**finder.state(), "finder": "oracle"})
-
-
-@by_name
-def test_a_state_with_an_unknown_field_is_refused(name: str) -> None:
-    finder = make_finder(name, RELATIONS[0], _rng())
-    assert isinstance(finder, Resumable)
-    with pytest.raises(ValueError, match="saved by another version"):
-        finder.restore({**finder.state(), "mood": "good"})
-
-
-def test_a_state_of_another_relation_is_refused() -> None:
-    finder = make_finder("spread", RELATIONS[0], _rng())
-    _asked(finder, 3)
-    assert isinstance(finder, Resumable)
-    other = make_finder("spread", Bare(RELATIONS[0]), _rng())
-    assert isinstance(other, Resumable)
-    with pytest.raises(ValueError, match="another relation than bare: replace one"):
-        other.restore(finder.state())
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.describe())
@@ -193,13 +144,6 @@ def test_a_pair_told_of_is_not_proposed(name: str) -> None:
     assert finder.ask() is None
 
 
-@pytest.mark.parametrize("name", [param for param in NAMES if param.values != ("grid",)])
-def test_a_pair_comes_again_if_that_is_asked_for(name: str) -> None:
-    relation = replace_one(categories("a", "b"), max_records=1)
-    finder = make_finder(name, relation, _rng(), repeat=True)
-    assert len(_asked(finder, 5)) == 5
-
-
 @pytest.mark.parametrize("name", SEARCHES)
 @pytest.mark.parametrize("score", [-0.1, float("nan")])
 def test_a_score_below_zero_is_refused(name: str, score: float) -> None:
@@ -211,7 +155,7 @@ def test_a_score_below_zero_is_refused(name: str, score: float) -> None:
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_a_pair_of_elsewhere_does_no_harm(name: str) -> None:
+def test_the_score_of_a_pair_outside_the_relation_does_no_harm(name: str) -> None:
     finder = make_finder(name, RELATIONS[0], _rng())
     finder.tell(Pair(["no", "numbers"], {}), 3.0)
     assert len(_asked(finder, 10)) == 10
@@ -266,10 +210,14 @@ def test_any_sampler_of_optuna_will_do(capfd: pytest.CaptureFixture[str]) -> Non
 
 @needs_optuna
 def test_optuna_learns_the_later_score() -> None:
-    relation = replace_one(floats(0, 1), max_records=2)
-    finder = OptunaFinder(relation, _rng())
+    optuna: Any = importlib.import_module("optuna")
+    sampler = optuna.samplers.RandomSampler(seed=7)
+    finder = OptunaFinder(replace_one(floats(0, 1), max_records=2), _rng(), sampler=sampler)
     pair = finder.ask()
     assert pair is not None
     finder.tell(pair, 0.25)
     finder.tell(pair, 0.75)
-    assert [trial["score"] for trial in finder.own_state()["trials"]] == [0.75]
+    with mock.patch.object(sampler, "before_trial", wraps=sampler.before_trial) as learning:
+        assert finder.ask() is not None
+    study = learning.call_args.args[0]
+    assert [trial.value for trial in study.trials] == [0.75, None]

@@ -1,8 +1,9 @@
-"""The finders that climb: evolve, gp, and auto, which shares the proposals out."""
+"""The finders that climb: evolve, gp, and auto, which shares proposals among strategies."""
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -20,6 +21,7 @@ from dpaudit.neighbours import (
     replace_one,
 )
 from dpaudit.search import (
+    START_SHARES,
     AutoFinder,
     Bandit,
     EvolveFinder,
@@ -31,10 +33,9 @@ from dpaudit.search import (
     fingerprint,
     make_finder,
 )
-from dpaudit.search import auto as auto_module
-from dpaudit.search.features import DIFFERENCE, REST, SIZE
-from dpaudit.search.mutations import CHANGES
-from dpaudit.search.shares import LEAST
+from dpaudit.search.auto import MIN_SHARE
+from dpaudit.search.evolve import CHANGES
+from dpaudit.search.gp import DIFFERENCE, REST, SIZE
 
 RELATIONS: list[Structured] = [
     replace_one(floats(0, 1), max_records=4),
@@ -53,9 +54,9 @@ def _rng(seed: int = 7) -> np.random.Generator:
 
 
 def _best_after(
-    name: str, relation: Structured, count: int, score: Callable[[Pair], float]
+    name: str, relation: Structured, count: int, score: Callable[[Pair], float], seed: int
 ) -> float:
-    finder = make_finder(name, relation, _rng())
+    finder = make_finder(name, relation, _rng(seed))
     best = 0.0
     for _ in range(count):
         pair = finder.ask()
@@ -67,6 +68,12 @@ def _best_after(
 
 @by_relation
 def test_every_change_stays_in_the_relation_and_changes_something(relation: Structured) -> None:
+    """Of 200 changes at least 70 % change the pair; the rest copy an equal record, or turn back.
+
+    Null: at least 79 % do on average, with a standard deviation of 2.5 % (40 seeds each): a false
+    alarm on a fresh seed has probability 1e-4. Alternative: half of them change nothing; more than
+    140 of 200 then change something with probability 3e-9.
+    """
     rng = _rng()
     mutations = Mutations(relation, rng)
     parents = [relation.random_pair(rng) for _ in range(20)]
@@ -112,23 +119,35 @@ def test_the_difference_is_passed_on() -> None:
 
 
 def test_evolve_climbs_where_records_must_be_equal() -> None:
-    """Seven records alike to the last bit, of which chance makes hardly four."""
+    """Seven records that are equal to the last bit, in a window of 0.01.
 
-    def alike(pair: Pair) -> float:
-        inside = pair.data[(pair.data > 0.1) & (pair.data < 0.45)]
+    Null: the finder does not climb. Even `spread`, which often makes all records equal, gets there
+    within 300 pairs with probability 0.05 (3 of 60 seeds), and so in three runs with 1e-4.
+    Alternative: `evolve`, which did so for 60 of 60 seeds.
+    """
+
+    def equal(pair: Pair) -> float:
+        inside = pair.data[(pair.data > 0.3) & (pair.data < 0.31)]
         return float(np.unique(inside, return_counts=True)[1].max(initial=0))
 
     relation = add_or_remove_one(floats(0, 1), max_records=7)
-    assert _best_after("evolve", relation, 300, alike) == 7.0
+    assert [_best_after("evolve", relation, 300, equal, seed) for seed in range(3)] == [7.0] * 3
 
 
 def test_gp_climbs_a_smooth_hill_faster_than_chance() -> None:
+    """Two runs of three come close to the top of a hill in three dimensions.
+
+    Null: the finder does not climb. A random search gets there within 90 pairs with probability
+    0.05 (20 of 400 seeds), in two of three runs with 0.007. Alternative: `gp`, which gets there
+    with probability 0.967 (29 of 30 seeds), in two of three runs with 0.997.
+    """
+
     def hill(pair: Pair) -> float:
         return float(np.exp(-30.0 * np.sum((pair.data[0] - [0.3, 0.7, 0.55]) ** 2)))
 
     relation = replace_one(vectors(3, 0, 1), max_records=1)
-    assert _best_after("gp", relation, 45, hill) > 0.9
-    assert _best_after("random", relation, 45, hill) < 0.9
+    found = [_best_after("gp", relation, 90, hill, seed) for seed in range(3)]
+    assert sum(best > 0.9 for best in found) >= 2
 
 
 def test_gp_is_not_fitted_before_anything_scored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +165,7 @@ def test_gp_is_not_fitted_before_anything_scored(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_waited_for_counts_as_known() -> None:
-    """At its expected score, so that only the doubt shrinks: else a batch lies in one place."""
+    """At its expected score, so that only the variance shrinks: else a batch lies in one place."""
     relation, memory = replace_one(floats(0, 1), max_records=1), Memory()
     bandit, rng = Bandit(relation, _rng(), memory), _rng()
     for _ in range(6):
@@ -156,11 +175,11 @@ def test_what_is_waited_for_counts_as_known() -> None:
     known = relation.align(pair)
     assert known is not None
     row = Features(relation).row(known)[np.newaxis]
-    assert bandit._learn()
-    mean, deviation = bandit._model.predict(row)
+    assert bandit.learn()
+    mean, deviation = bandit.model.predict(row)
     assert memory.meet(pair)
-    assert bandit._learn()
-    mean_waiting, deviation_waiting = bandit._model.predict(row)
+    assert bandit.learn()
+    mean_waiting, deviation_waiting = bandit.model.predict(row)
     assert mean_waiting == pytest.approx(mean, abs=1e-6)
     assert deviation_waiting < 0.9 * deviation
 
@@ -207,15 +226,15 @@ def _scored(start: dict[str, float], scores: dict[str, float], turns: int = 20) 
 
 
 def test_no_strategy_starves_and_the_one_that_earns_gets_most() -> None:
-    found = _scored(auto_module.START, dict.fromkeys(auto_module.START, 0.0) | {"gp": 2.0}).now()
-    assert found["gp"] == pytest.approx(1.0 - 3 * LEAST)
-    assert all(share >= LEAST - 1e-9 for share in found.values())
+    found = _scored(START_SHARES, dict.fromkeys(START_SHARES, 0.0) | {"gp": 2.0}).now()
+    assert found["gp"] == pytest.approx(1.0 - 3 * MIN_SHARE)
+    assert all(share >= MIN_SHARE - 1e-9 for share in found.values())
     assert sum(found.values()) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("score", [0.0, 0.8])
 def test_strategies_that_score_alike_keep_their_first_shares(score: float) -> None:
-    start = auto_module.START
+    start = START_SHARES
     assert _scored(start, dict.fromkeys(start, score)).now() == pytest.approx(Shares(start).now())
 
 
@@ -231,30 +250,42 @@ def test_a_strategy_is_paid_by_the_first_score_of_its_pairs() -> None:
     assert shares.now() == before
 
 
-def test_as_long_as_nothing_shows_auto_looks_everywhere() -> None:
-    finder = AutoFinder(RELATIONS[0], _rng())
-    for _ in range(120):
+def _proposals(score: Callable[[str, int], float], turns: int) -> Counter[str]:
+    """How many pairs each strategy of `auto` proposes, if its pairs score so at each turn."""
+    finder, counts = AutoFinder(RELATIONS[0], _rng()), Counter[str]()
+    for turn in range(turns):
         pair = finder.ask()
         assert pair is not None
-        finder.tell(pair, 0.0)
-    told = finder.own_state()["shares"]
-    others = [len(pairs) for name, pairs in told.items() if name != "spread"]
-    assert len(told["spread"]) > max(others)
-    assert min(others) > 0
+        latest = finder.shares.scores.items()
+        name = next((name for name, scores in latest if fingerprint(pair) in scores), "edges")
+        counts[name] += 1
+        finder.tell(pair, score(name, turn))
+    del counts["edges"]
+    return counts
+
+
+def test_as_long_as_nothing_shows_auto_looks_everywhere() -> None:
+    """Null: `spread` makes 0.53 of 281 proposals, fewer than 109 of them with probability 7e-7.
+
+    Alternative: equal shares, by which it makes more than 108 with probability 2e-7.
+    """
+    counts = _proposals(lambda name, turn: 0.0, 300)
+    assert counts.total() == 281
+    assert counts["spread"] > 108
+    assert counts.keys() == START_SHARES.keys()
 
 
 def test_auto_turns_to_what_earns() -> None:
-    finder = AutoFinder(RELATIONS[0], _rng())
-    for turn in range(80):
-        pair = finder.ask()
-        assert pair is not None
-        theirs = dict(finder.own_state()["shares"]["evolve"])
-        finder.tell(pair, 1.0 if turn == 0 or fingerprint(pair) in theirs else 0.0)
-    counts = {name: len(pairs) for name, pairs in finder.own_state()["shares"].items()}
-    assert counts["evolve"] > max(counts["spread"], counts["gp"], counts["random"])
+    """Null: only `evolve` scores and so makes most proposals, as it did for 40 of 40 seeds.
+
+    Alternative: shares that stay as they began, 0.53 for `spread` and 0.21 for `evolve`. Then
+    `evolve` leads after 61 proposals with probability 1e-3.
+    """
+    counts = _proposals(lambda name, turn: float(turn == 0 or name == "evolve"), 80)
+    assert counts.most_common(1)[0][0] == "evolve"
 
 
-def test_a_parent_of_elsewhere_is_passed_over() -> None:
+def test_a_parent_outside_the_relation_is_passed_over() -> None:
     finder = EvolveFinder(RELATIONS[0], _rng())
     stranger = Pair("a", "b")
     finder.tell(stranger, 9.0)

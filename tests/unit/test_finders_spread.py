@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from dpaudit.domains import floats, integers
 from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
-from dpaudit.search import Rounds, SpreadChooser, SpreadFinder, Strata
-from dpaudit.search.spread import kind
-from dpaudit.search.strata import FINEST
+from dpaudit.search import ShuffledOptions, SpreadChooser, SpreadFinder, Strata
+from dpaudit.search.spread import MAX_STRATA, kind
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -24,7 +20,12 @@ def test_after_1024_points_every_window_of_two_thousandths_was_hit(seed: int) ->
 
 @pytest.mark.parametrize("seed", range(5))
 def test_after_1000_answers_with_edges_few_windows_are_left(seed: int) -> None:
-    """At most 8 % of the windows of 0.002; 750 random points would leave out 22 %."""
+    """Null: the answers leave out at most 8 % of the windows of 0.002.
+
+    On a fresh seed they leave out 6.1 % with a standard deviation of 0.6 % (100 seeds): a false
+    alarm with probability 1e-3, but the seeds are fixed. Alternative: 750 random points, which
+    leave out exp(-1.5) = 22 % with a standard deviation of 1 %: the power is above 1 - 1e-9.
+    """
     chooser = SpreadChooser(np.random.default_rng(seed))
     answers = np.array([chooser.real(f"record {turn % 9}", 0.0, 1.0) for turn in range(1000)])
     starts = np.linspace(0.0, 0.998, 2000)
@@ -41,12 +42,17 @@ def test_every_round_puts_one_point_into_every_stratum(power: int) -> None:
 
 def test_the_filling_begins_anew_when_it_is_fine_enough() -> None:
     strata = Strata(7, edges=0)
-    strata.skip(FINEST)
+    for _ in range(MAX_STRATA):
+        strata.take()
     points = np.array([strata.take() for _ in range(16)])
     assert sorted(np.floor(points * 16)) == list(range(16))
 
 
 def test_a_quarter_of_the_answers_are_edges() -> None:
+    """Null: each of four edges is 1/16 of the answers; 100 seeds gave 0.055 to 0.068.
+
+    Alternative: an edge that is left out, so that its share is 0. The power is 1.
+    """
     chooser = SpreadChooser(np.random.default_rng(7))
     answers = [chooser.real("record", -1.0, 3.0) for _ in range(4000)]
     shares = {edge: answers.count(edge) / 4000 for edge in (-1.0, 3.0, 0.0, 1.0)}
@@ -67,9 +73,9 @@ def test_a_range_of_one_number_is_that_number() -> None:
 
 
 def test_options_come_in_rounds() -> None:
-    rounds = Rounds(7, count=4)
+    options = ShuffledOptions(7, count=4)
     for _ in range(5):
-        assert sorted(rounds.take() for _ in range(8)) == [0, 0, 1, 1, 2, 2, 3, 3]
+        assert sorted(options.take() for _ in range(8)) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
 def test_the_widest_range_does_not_overflow() -> None:
@@ -95,20 +101,6 @@ def test_the_widest_range_does_not_overflow() -> None:
 )
 def test_questions_about_the_same_thing_are_alike(one: str, other: str, alike: bool) -> None:
     assert (kind(one) == kind(other)) is alike
-
-
-def test_a_chooser_comes_back() -> None:
-    chooser = SpreadChooser(np.random.default_rng(7))
-    questions: list[Callable[[SpreadChooser], float]] = [
-        lambda one: one.real("record 1", 0.0, 1.0),
-        lambda one: one.whole("records", 1, 9),
-        lambda one: one.one_of("pattern", 3),
-    ]
-    for question in questions * 30:
-        question(chooser)
-    other = SpreadChooser(np.random.default_rng(8))
-    other.restore(json.loads(json.dumps(chooser.state())))
-    assert [ask(other) for ask in questions * 50] == [ask(chooser) for ask in questions * 50]
 
 
 @pytest.mark.parametrize(

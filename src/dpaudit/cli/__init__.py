@@ -10,16 +10,12 @@ import click
 
 from dpaudit._version import __version__
 from dpaudit.cli.audit import audit_command
-from dpaudit.cli.compare import compare_command
-from dpaudit.cli.completion import completion_command
-from dpaudit.cli.demo import demo_command
-from dpaudit.cli.failures import ERROR, INTERRUPTED, show_failure
-from dpaudit.cli.mechanisms import mechanisms_command
+from dpaudit.cli.failures import ERROR, INTERRUPTED, discard_stdout, end_answers, show_failure
 from dpaudit.cli.replay import replay_command
-from dpaudit.cli.report import report_command
 from dpaudit.cli.samples import samples_command
-from dpaudit.cli.user_code import end_of_answers, nobody_reads
+from dpaudit.cli.saved import compare_command, report_command
 from dpaudit.cli.write import write_command
+from dpaudit.cli.zoo import demo_command, mechanisms_command
 
 
 class Commands(click.Group):
@@ -34,7 +30,7 @@ class Commands(click.Group):
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:  # whoever read our output went away
-            nobody_reads()
+            discard_stdout()
             ctx.exit(ERROR)
         except SystemExit:  # of a library: we end otherwise
             ctx.exit(ERROR)
@@ -58,13 +54,12 @@ def program() -> None:
     try:
         main(prog_name="dpaudit")
     finally:
-        end_of_answers()
+        end_answers()
 
 
 for command in (
     audit_command,
     compare_command,
-    completion_command,
     demo_command,
     mechanisms_command,
     replay_command,

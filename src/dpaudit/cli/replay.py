@@ -1,4 +1,4 @@
-"""`dpaudit replay`: a saved counterexample, counted again; the exit code is the verdict."""
+"""`dpaudit replay`: a saved counterexample, tested again; the exit code is the verdict."""
 
 from __future__ import annotations
 
@@ -7,23 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpaudit.cli import options
 from dpaudit.cli.audit import EXIT_CODES, one_line_errors
-from dpaudit.cli.completion import complete_files
-from dpaudit.cli.failures import Refusal
-from dpaudit.cli.files import read_audit
-from dpaudit.cli.options import (
-    CLAIMS,
-    FileName,
-    alpha_option,
-    json_option,
-    on_error_option,
-    one_at_a_time_option,
-    quiet_option,
-    seed_option,
-)
+from dpaudit.cli.failures import Refusal, user_code
+from dpaudit.cli.saved import read_audit
 from dpaudit.cli.screen import print_answer, show_replayed
 from dpaudit.cli.target import read_claim, read_mechanism
-from dpaudit.cli.user_code import user_code
 
 if TYPE_CHECKING:
     from dpaudit.mechanism import Mechanism
@@ -31,35 +20,33 @@ if TYPE_CHECKING:
 
 
 @click.command("replay", short_help="Count the event of a saved counterexample again.")
-@click.argument("file", type=FileName(to_read=True))
-@click.argument("target", required=False, shell_complete=complete_files)
-@click.option(
-    "--simplest", is_flag=True, help="Replay the simplest counterexample, if there is one."
-)
-@click.option("--claim", help=f"Another claim than the saved one: {CLAIMS}")
-@alpha_option(default=None, shown="that of the audit")
+@click.argument("file", type=options.FileName(to_read=True))
+@options.target(required=False)
+@click.option("--simplest", is_flag=True, help="Replay the simplest counterexample instead.")
+@options.claim("A claim to test instead of the saved one")
+@options.alpha(default=None, show_default="that of the audit")
 @click.option(
     "--samples",
     type=click.IntRange(min=2),
     metavar="N",
-    help="At most so many draws (80000 if not given; as many as are needed).",
+    help="The largest number of draws (default 80000; it stops when it has enough).",
 )
-@seed_option
-@one_at_a_time_option
-@on_error_option
-@json_option("Print the replay as JSON.")
-@quiet_option("Print the verdict's line only.")
+@options.seed
+@options.one_at_a_time
+@options.on_error
+@options.as_json("Print the replay as JSON.")
+@options.quiet("Print only the line with the verdict.")
 @click.pass_context
-def replay_command(ctx: click.Context, /, **options: Any) -> None:
-    """Count the event of the counterexample in FILE again, on fresh samples.
+def replay_command(ctx: click.Context, /, **values: Any) -> None:
+    """Count the event of the counterexample in FILE again, on fresh draws.
 
-    FILE is an audit saved with --output. The code is what was audited, imported by the name in
-    FILE, or TARGET: a mended version, another library. Nothing is searched, so few draws are
-    needed; where the event does not break the claim, another may.
+    FILE is an audit saved with --output. The command draws from the code that was audited, which it
+    imports by the name in FILE, or from TARGET, such as a mended version. It searches nothing, so
+    it needs few draws. If this event does not break the claim, another may.
 
     \b
-    Exit codes: 0 not refuted, 1 refuted again, 2 error, 3 undecided (too few
-    draws).
+    Exit codes: 0 not refuted, 1 refuted again, 2 error,
+    3 undecided (too few draws).
 
     \b
     Example:
@@ -67,39 +54,33 @@ def replay_command(ctx: click.Context, /, **options: Any) -> None:
         --relation replace-one --output audit.json
       dpaudit replay audit.json my_file.py:my_mended_sum
     """
-    with user_code(options["target"] or f"the code of {options['file']}") as answering:
-        found = _run(options)
-        if options["as_json"]:
+    with user_code(values["target"] or f"the code of {values['file']}") as (stdout, _):
+        found = _run(values)
+        if values["as_json"]:
             from dpaudit.results import lines_of_json
 
-            print_answer(lines_of_json(found.to_json()), answering.stdout)
+            print_answer(lines_of_json(found.to_json()), stdout)
         else:
-            show_replayed(found, answering.stdout, short=options["quiet"])
+            show_replayed(found, stdout, short=values["quiet"])
     ctx.exit(EXIT_CODES[found.verdict.value])
 
 
-def _run(options: dict[str, Any]) -> Replayed:
-    path: Path = options["file"]
+def _run(values: dict[str, Any]) -> Replayed:
+    path: Path = values["file"]
     audit = read_audit(path)
-    before = _chosen(audit, path, simplest=options["simplest"])
-    claim = audit.claim if options["claim"] is None else read_claim(options["claim"])
-    mechanism = _mechanism(audit, options)
+    before = _chosen(audit, path, simplest=values["simplest"])
+    claim = audit.claim if values["claim"] is None else read_claim(values["claim"])
+    mechanism = _mechanism(audit, values)
 
     from dpaudit.auditing import replay
     from dpaudit.errors import CannotReplay
     from dpaudit.results import Replayed
 
+    alpha = audit.alpha if values["alpha"] is None else values["alpha"]
+    settings = {"alpha": alpha, "samples": values["samples"], "on_error": values["on_error"]}
     try:
         with one_line_errors():
-            again = replay(
-                before,
-                mechanism,
-                claim,
-                alpha=audit.alpha if options["alpha"] is None else options["alpha"],
-                samples=options["samples"],
-                rng=options["seed"],
-                on_error=options["on_error"],
-            )
+            again = replay(before, mechanism, claim, rng=values["seed"], **settings)
     except CannotReplay as error:
         raise Refusal(f"{path}: {error}") from error
     return Replayed(
@@ -127,12 +108,12 @@ def _chosen(audit: Audit, path: Path, *, simplest: bool) -> Counterexample:
     return audit.simplest if simplest and audit.simplest is not None else audit.counterexample
 
 
-def _mechanism(audit: Audit, options: dict[str, Any]) -> Mechanism:
+def _mechanism(audit: Audit, values: dict[str, Any]) -> Mechanism:
     """The code of TARGET, or what was audited."""
-    path, target = options["file"], options["target"]
+    path, target = values["file"], values["target"]
     if target is not None:
-        return read_mechanism(target, one_at_a_time=options["one_at_a_time"])
-    if options["one_at_a_time"]:
+        return read_mechanism(target, one_at_a_time=values["one_at_a_time"])
+    if values["one_at_a_time"]:
         raise Refusal("--one-at-a-time goes with a TARGET; the saved one knows how it is called.")
     again = f"Name the code: dpaudit replay {path} module:function"
     if audit.target is None:

@@ -3,49 +3,50 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import os
+import zlib
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, Any, BinaryIO
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import click
 
-from dpaudit.cli.arrays import read_npy, read_npz
-from dpaudit.cli.audit import answer, health_warnings_later, one_line_errors, show_later
+from dpaudit.cli import options
+from dpaudit.cli.audit import answer, one_line_errors
 from dpaudit.cli.failures import Refusal
-from dpaudit.cli.options import (
-    FileName,
-    answer_options,
-    claim_option,
-    floats_option,
-    read_floats,
-    read_tester,
-    seed_option,
-    tester_options,
-)
 from dpaudit.cli.target import read_claim
 
 if TYPE_CHECKING:
     from dpaudit.results import Audit
 
+MAX_HEADER_BYTES = 10_100  # at the start of a file: NumPy itself reads 10,000
+MAX_AXIS_ENTRIES = 2**40  # also where another axis has none
+MAX_UNPACKED_BYTES = 1_100  # for each byte of an archive: DEFLATE reaches 1,032
+
 
 @click.command("samples", short_help="Audit outputs that were drawn before, from two files.")
-@click.argument("outputs", type=FileName(to_read=True))
-@click.argument("neighbour_outputs", type=FileName(to_read=True))
-@claim_option(required=True)
-@tester_options
-@seed_option
-@floats_option
-@answer_options
+@click.argument("outputs", type=options.FileName(to_read=True))
+@click.argument("neighbour_outputs", type=options.FileName(to_read=True))
+@options.claim("The claim", required=True)
+@options.tester
+@options.alpha()
+@options.seed
+@options.floats
+@options.output
+@options.as_json("Print the audit as JSON.")
+@options.quiet("Print only the line with the verdict, and no progress.")
 @click.pass_context
-def samples_command(ctx: click.Context, /, **options: Any) -> None:
+def samples_command(ctx: click.Context, /, **values: Any) -> None:
     """Audit the outputs of a mechanism on two neighbouring datasets, one file for each.
 
     \b
     A file holds independent outputs, one after another:
       .npy, .npz  one array, the outputs along its first axis
-      .csv, .txt  one output a line, of numbers and words
+      .csv, .txt  one output per line, of numbers and words
       .json       a list
 
     \b
@@ -55,28 +56,19 @@ def samples_command(ctx: click.Context, /, **options: Any) -> None:
     Example:
       dpaudit samples with_me.npy without_me.npy --claim eps=1
     """
-    answer(ctx, options, lambda: _run(options))
+    answer(ctx, values, lambda: _run(values))
 
 
-def _run(options: dict[str, Any]) -> Audit:
-    claim, floats = read_claim(options["claim"]), read_floats(options)
-    tester = read_tester(options["tester"])
-    outputs, neighbour_outputs = read_both(options["outputs"], options["neighbour_outputs"])
+def _run(values: dict[str, Any]) -> Audit:
+    claim, floats = read_claim(values["claim"]), options.read_floats(values)
+    tester = options.read_tester(values["tester"])
+    outputs, neighbour_outputs = read_both(values["outputs"], values["neighbour_outputs"])
 
     from dpaudit.auditing import compare_samples
 
-    with one_line_errors(), health_warnings_later() as later:
-        found = compare_samples(
-            outputs,
-            neighbour_outputs,
-            claim,
-            tester=tester,
-            alpha=options["alpha"],
-            rng=options["seed"],
-            floats=floats,
-        )
-    show_later(later, found)
-    return found
+    settings = {"tester": tester, "alpha": values["alpha"], "rng": values["seed"]}
+    with one_line_errors():
+        return compare_samples(outputs, neighbour_outputs, claim, **settings, floats=floats)
 
 
 def read_both(path: Path, neighbour_path: Path) -> tuple[Any, Any]:
@@ -87,8 +79,8 @@ def read_both(path: Path, neighbour_path: Path) -> tuple[Any, Any]:
 def _read_file(path: Path) -> Any:
     """What is in a file, one output after another."""
     readers: dict[str, Callable[[Path], Any]] = {
-        ".npy": read_npy,
-        ".npz": read_npz,
+        ".npy": _read_npy,
+        ".npz": _read_npz,
         ".csv": _read_text,
         ".txt": _read_text,
         ".json": _read_json,
@@ -103,7 +95,8 @@ def _read_file(path: Path) -> Any:
     except (RecursionError, MemoryError) as error:
         raise Refusal(f"{path} cannot be read: it is too deep or too large.") from error
     except (OSError, EOFError, ValueError, BadZipFile, csv.Error) as error:
-        raise Refusal(f"{path} cannot be read: {str(error).rstrip('.')}.") from error
+        why = " ".join(str(error).split()).rstrip(".")
+        raise Refusal(f"{path} cannot be read: {why}.") from error
 
 
 def _read_json(path: Path) -> Any:
@@ -136,32 +129,87 @@ def _cell(text: str) -> float | str:
 
 
 def _without_headers(first: Any, second: Any) -> tuple[Any, Any]:
-    """Both samples without names of columns. A line of one cell is that cell, line by line.
+    """Both samples without the names of columns. A line of one cell is that cell.
 
-    What one file holds must not change how the other is read, so a header is looked for in both
+    What one file holds must not change how the other is read, so both are searched for a header
     together: words above nothing but numbers, or the same words above mostly numbers.
     """
-    files = [one for one in (first, second) if isinstance(one, _Text)]
-    headings = [bool(one) and _is_words(one[0]) for one in files]
-    firsts = [one[0] for one, words in zip(files, headings, strict=True) if words]
-    cells = [
-        cell
-        for one, words in zip(files, headings, strict=True)
-        for row in (one[1:] if words else one)
-        for cell in row
-    ]
+    tables = [one for one in (first, second) if isinstance(one, _Text) and one]
+    headings = [one[0] for one in tables if _is_words(one[0])]
+    rows = [row for one in tables for row in (one[1:] if _is_words(one[0]) else one)]
+    cells = [cell for row in rows for cell in row]
     numbers = sum(isinstance(cell, float) for cell in cells)
-    same = len(firsts) == 2 and firsts[0] == firsts[1]
+    same = len(headings) == 2 and headings[0] == headings[1]
     headed = 0 < numbers == len(cells) or (same and 2 * numbers > len(cells))
-    found = []
-    for one in (first, second):
-        rows = one
-        if isinstance(one, _Text):
-            rows = one[1:] if headed and one and _is_words(one[0]) else one
-            rows = [row[0] if len(row) == 1 else row for row in rows]
-        found.append(rows)
-    return found[0], found[1]
+
+    def outputs(one: Any) -> Any:
+        if not isinstance(one, _Text):
+            return one
+        below = one[1:] if headed and one and _is_words(one[0]) else one
+        return [row[0] if len(row) == 1 else row for row in below]
+
+    return outputs(first), outputs(second)
 
 
 def _is_words(row: list[float | str]) -> bool:
     return all(isinstance(cell, str) for cell in row)
+
+
+def _read_npy(path: Path) -> Any:
+    """The array in a .npy file."""
+    with path.open("rb") as file:
+        return _read(file, os.fstat(file.fileno()).st_size)
+
+
+def _read_npz(path: Path) -> Any:
+    """The only array in a .npz file."""
+    with path.open("rb") as file:
+        if not is_zipfile(file):
+            raise ValueError("it is no archive of arrays")
+        most = MAX_UNPACKED_BYTES * os.fstat(file.fileno()).st_size
+        try:
+            with ZipFile(file) as archive:
+                return _only_array(archive, most)
+        except (RuntimeError, zlib.error) as error:  # a password, a way of packing, damage
+            raise ValueError(str(error)) from error
+
+
+def _only_array(archive: ZipFile, most: int) -> Any:
+    names = archive.namelist()
+    if len(names) != 1:
+        shown = ", ".join(name.removesuffix(".npy") for name in names) or "none"
+        raise ValueError(f"it must hold one array, got {len(names)} ({shown})")
+    size = archive.getinfo(names[0]).file_size
+    if size > most:
+        raise ValueError(f"it announces {size:,} bytes, more than can be packed in it")
+    with archive.open(names[0]) as file:
+        return _read(file, size)
+
+
+def _read(file: Any, size: int) -> Any:
+    """The array in a file of this size in bytes; never a pickle, which can run any code."""
+    import numpy as np
+
+    _check_header(file, size)
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _check_header(file: BinaryIO, size: int) -> None:
+    """Raise a `ValueError` unless the header describes an array that the file can hold."""
+    from numpy.lib import format as npy
+
+    start = io.BytesIO(file.read(MAX_HEADER_BYTES))
+    try:
+        first = npy.read_magic(start) == (1, 0)
+        header = npy.read_array_header_1_0(start) if first else npy.read_array_header_2_0(start)
+    except Exception as error:  # whatever NumPy raises on nonsense
+        raise ValueError(f"it has no header of a NumPy array: {error}") from error
+    shape, _, dtype = header
+    if dtype.hasobject:
+        return  # nothing is allocated: NumPy says why it loads no pickle
+    if min(shape, default=0) < 0 or max(shape, default=0) > MAX_AXIS_ENTRIES or not dtype.itemsize:
+        raise ValueError(f"its header has the shape {str(shape)[:80]}, which no file can hold")
+    wanted, left = prod(shape) * dtype.itemsize, size - start.tell()
+    if wanted > left:
+        raise ValueError(f"its header announces {wanted:,} bytes, but the file has {left:,}")

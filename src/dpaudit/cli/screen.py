@@ -1,4 +1,4 @@
-"""What a running audit and its result look like in a terminal, and elsewhere."""
+"""Where answers go: the progress and the result in a terminal or elsewhere, and `--output`."""
 
 from __future__ import annotations
 
@@ -6,35 +6,43 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from dpaudit.cli.failures import Refusal
+from dpaudit.cli.failures import STDERR, STDOUT, Refusal
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from dpaudit.results import Audit, Progress, Replayed, Verdict
 
-WIDTH = 80
-PLAIN_LINE_SECONDS = 10.0  # off a terminal, for the logs of long audits
+WIDTH = 80  # columns
+PLAIN_LINE_SECONDS = 10.0  # between lines of progress off a terminal, for the logs of long audits
 
 # Not green for "not refuted": it is not an all-clear.
 STYLES = {"refuted": "bold red", "not refuted": "bold cyan", "undecided": "bold yellow"}
 
 
 @contextmanager
-def following(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
-    """Show the progress on stderr: a live line in a terminal, now and then a line elsewhere."""
+def followed(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
+    """Show the progress on stderr: a live line in a terminal, a line now and then elsewhere."""
     from rich.console import Console
     from rich.text import Text
 
     from dpaudit.report import progress_line
 
-    console = Console(stderr=True)
+    console, due = Console(stderr=True), PLAIN_LINE_SECONDS
+
+    def print_line(progress: Progress) -> None:
+        nonlocal due
+        if progress.seconds >= due:
+            due = progress.seconds + PLAIN_LINE_SECONDS
+            click.echo(progress_line(progress, symbol=symbol), err=True)
+
     if not console.is_terminal or console.is_dumb_terminal:
-        yield _plain_lines(symbol)
+        yield print_line
         return
     width = min(console.width, WIDTH) - 3  # beside the spinner
     with console.status(Text("drawing"), spinner="line") as status:
@@ -43,43 +51,29 @@ def following(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
         )
 
 
-def _plain_lines(symbol: str | None) -> Callable[[Progress], None]:
-    from dpaudit.report import progress_line
-
-    due = PLAIN_LINE_SECONDS
-
-    def show(progress: Progress) -> None:
-        nonlocal due
-        if progress.seconds >= due:
-            due = progress.seconds + PLAIN_LINE_SECONDS
-            click.echo(progress_line(progress, symbol=symbol), err=True)
-
-    return show
-
-
 def console(stdout: TextIO | None = None) -> Console:
-    """Rich's console, but one that leaves it to us what happens when nobody reads.
+    """Rich's console, but one that raises an error when nobody reads.
 
     Rich itself would end the process with 1, which is the code of a refutation.
     """
     from rich.console import Console
 
-    class Ours(Console):
+    class Raising(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
-    return Ours(file=stdout, highlight=False)
+    return Raising(file=stdout, highlight=False)
 
 
 def show_audit(audit: Audit, stdout: TextIO | None = None, *, short: bool = False) -> None:
-    """Print the audit (its headline only, if `short`), the verdict in colour where there is any."""
+    """Print the audit, or only its headline, with the verdict in colour where there is any."""
     from dpaudit.report import headline, render
 
     _print(headline(audit) if short else render(audit), audit.verdict, stdout)
 
 
 def show_replayed(found: Replayed, stdout: TextIO, *, short: bool = False) -> None:
-    """Print the replay (its headline only, if `short`) as an audit is printed."""
+    """Print the replay, or only its headline, as an audit is printed."""
     from dpaudit.report import replayed, replayed_headline
 
     _print(replayed_headline(found) if short else replayed(found), found.verdict, stdout)
@@ -87,24 +81,54 @@ def show_replayed(found: Replayed, stdout: TextIO, *, short: bool = False) -> No
 
 def print_answer(text: str, stdout: TextIO) -> None:
     """Print text as it is."""
-    with _a_reader():
+    with _printing():
         click.echo(text, nl=False, file=stdout)
 
 
 def _print(words: str, verdict: Verdict, stdout: TextIO | None) -> None:
-    """Print a page, what stands before its first colon in the colour of the verdict."""
+    """Print words, those before the first colon in the colour of the verdict."""
     from rich.text import Text
 
     text = Text(words)
     text.stylize(STYLES[verdict.value], 0, words.index(":"))
-    with _a_reader():
+    with _printing():
         console(stdout).print(text, soft_wrap=True)
 
 
 @contextmanager
-def _a_reader() -> Iterator[None]:
-    """Say so where an answer cannot be printed: a full disk, a pipe that nobody reads."""
+def _printing() -> Iterator[None]:
+    """Refuse where an answer cannot be printed: a full disk, a pipe that nobody reads."""
     try:
         yield
     except OSError as error:
         raise Refusal(f"the answer could not be printed: {error.strerror or error}.") from error
+
+
+def refuse_output(path: Path) -> None:
+    """Refuse to write what is not a plain file, or into a folder that does not exist."""
+    refuse_special_output(path)
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise Refusal(f"--output: there is no folder {str(folder)!r}.")
+
+
+def refuse_special_output(path: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe, a folder, or what we print to."""
+    from dpaudit.report import refuse_special_file
+
+    try:
+        refuse_special_file(path)
+    except FileExistsError as error:
+        raise Refusal(f"--output: {error}") from error
+    except (OSError, ValueError) as error:  # what cannot be the name of a file
+        raise Refusal(f"--output: {str(path)!r} cannot be written: {error}.") from error
+    if any(_is_open_as(path, descriptor) for descriptor in (STDOUT, STDERR)):
+        raise Refusal(f"--output: {path} is what this command prints to. Name another file.")
+
+
+def _is_open_as(path: Path, descriptor: int) -> bool:
+    """Whether a file is one of our standard streams, such as /dev/stdout."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except OSError:
+        return False

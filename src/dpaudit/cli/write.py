@@ -1,4 +1,4 @@
-"""`dpaudit write`: a first pytest file for a mechanism, with what its code says of itself."""
+"""`dpaudit write`: a first pytest file for a mechanism, guessed from its code."""
 
 from __future__ import annotations
 
@@ -6,30 +6,28 @@ from pathlib import Path
 
 import click
 
-from dpaudit.cli.completion import complete_files
-from dpaudit.cli.failures import Refusal
-from dpaudit.cli.files import refuse_special_output
-from dpaudit.cli.options import FileName
-from dpaudit.cli.screen import print_answer
-from dpaudit.cli.user_code import user_code
+from dpaudit.cli import options
+from dpaudit.cli.failures import Refusal, user_code
+from dpaudit.cli.screen import print_answer, refuse_special_output
 
 
 @click.command("write", short_help="Write a pytest file that audits a mechanism.")
-@click.argument("target", shell_complete=complete_files)
+@options.target(required=True)
 @click.option(
     "-o",
     "--output",
-    type=FileName(folders=False),
+    type=options.FileName(folders=False),
     metavar="FILE",
-    help="Write it to FILE, such as test_my_sum.py, instead of printing it.",
+    help="Write the test to FILE, such as test_my_sum.py, instead of printing it.",
 )
-@click.option("--force", is_flag=True, help="Write over FILE if it is there.")
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def write_command(target: str, output: Path | None, force: bool) -> None:
     """Write a pytest file that audits TARGET: pkg.module:function or file.py:function.
 
-    The claim, the records and the relation are guessed from the names and defaults of parameters
-    (epsilon, delta, rho, mu, sensitivity, lower, upper, bounds), annotations and the docstring.
-    Comments say what each guess comes from; what cannot be guessed is a TODO that fails the test.
+    It guesses the claim, the records and the relation from the names and defaults of parameters
+    (epsilon, delta, rho, mu, sensitivity, lower, upper, bounds), from annotations and from the
+    docstring. Comments give the source of each guess. What it cannot guess is a TODO that fails
+    the test.
 
     \b
     Example:
@@ -39,11 +37,11 @@ def write_command(target: str, output: Path | None, force: bool) -> None:
     if output is not None:
         refuse_special_output(output)
         if output.exists() and not force:
-            raise Refusal(f"--output: {output} is there already. Add --force to write over it.")
-    with user_code(target) as answering:
+            raise Refusal(f"--output: {output} exists. Add --force to overwrite it.")
+    with user_code(target) as (stdout, _):
         text = _text(target)
         if output is None:
-            print_answer(text, answering.stdout)
+            print_answer(text, stdout)
             return
     try:
         output.write_text(text, encoding="utf-8")

@@ -1,42 +1,26 @@
-"""What proposes the pairs to audit: ask for a pair, tell how much it showed.
+"""Finders, which propose the pairs to audit: ask for a pair, tell how much it showed.
 
-One file per finder; a new one adds its file here and its name to `FINDERS`.
+A new finder adds its name to `FINDERS`. `finder.py` has what they share.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from dpaudit.domains import shown
 from dpaudit.neighbours import FixedPairs, Relation, pairs
-from dpaudit.search.auto import AutoFinder
-from dpaudit.search.evolve import EvolveFinder
-from dpaudit.search.features import Features
-from dpaudit.search.finder import Finder, Resumable
-from dpaudit.search.fixed import FixedFinder
-from dpaudit.search.gp import Bandit, GaussianProcessFinder
-from dpaudit.search.grid import GridFinder
-from dpaudit.search.memory import Memory, fingerprint
-from dpaudit.search.mutations import Mutations
+from dpaudit.search.auto import START_SHARES, AutoFinder, Shares
+from dpaudit.search.evolve import EvolveFinder, Mutations
+from dpaudit.search.finder import Finder, Memory, fingerprint
+from dpaudit.search.gp import Bandit, Features, GaussianProcessFinder, Surrogate
+from dpaudit.search.grid import FixedFinder, GridFinder
 from dpaudit.search.optuna import OptunaFinder
-from dpaudit.search.random import RandomFinder
-from dpaudit.search.shares import Shares
-from dpaudit.search.spread import SpreadChooser, SpreadFinder
-from dpaudit.search.strata import Rounds, Strata
-from dpaudit.search.surrogate import Surrogate
+from dpaudit.search.spread import RandomFinder, ShuffledOptions, SpreadChooser, SpreadFinder, Strata
 
-
-class Maker(Protocol):
-    """What makes a finder: its class."""
-
-    def __call__(
-        self, relation: Relation, rng: np.random.Generator, memory: Memory | None = None
-    ) -> Finder: ...
-
-
-FINDERS: dict[str, Maker] = {
+FINDERS: dict[str, Callable[[Relation, np.random.Generator], Finder]] = {
     "auto": AutoFinder,
     "evolve": EvolveFinder,
     "fixed": FixedFinder,
@@ -54,10 +38,8 @@ NO_VIZIER = (
 )
 
 
-def make_finder(
-    name: str, relation: Relation, rng: np.random.Generator, *, repeat: bool = False
-) -> Finder:
-    """The finder of this name, searching this relation; with `repeat` a pair may come again.
+def make_finder(name: str, relation: Relation, rng: np.random.Generator) -> Finder:
+    """The finder of this name, searching this relation.
 
     >>> from dpaudit.domains import floats
     >>> from dpaudit.neighbours import replace_one
@@ -70,7 +52,7 @@ def make_finder(
     if name not in FINDERS:
         known = ", ".join(repr(known) for known in sorted(FINDERS))
         raise ValueError(f"finder must be one of {known}, got {name!r}.")
-    return FINDERS[name](relation, rng, Memory(repeat=repeat))
+    return FINDERS[name](relation, rng)
 
 
 def as_finder(neighbours: Any, finder: str | Finder, rng: np.random.Generator) -> Finder:

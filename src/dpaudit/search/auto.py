@@ -1,30 +1,34 @@
-"""The finder "auto": the edges first, then whichever strategy earns most."""
+"""The finder "auto": the edges first, then whichever strategy scores most."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from dpaudit.neighbours import Pair, Relation, Structured
 from dpaudit.search.evolve import EvolveFinder
+from dpaudit.search.finder import Memory, RelationFinder, fingerprint
 from dpaudit.search.gp import GaussianProcessFinder
-from dpaudit.search.memory import Memory, fingerprint
-from dpaudit.search.random import RandomFinder
-from dpaudit.search.searching import Search
-from dpaudit.search.shares import Shares
-from dpaudit.search.spread import SpreadFinder
+from dpaudit.search.spread import RandomFinder, SpreadFinder
 
+STRATEGIES: dict[str, type[RelationFinder]] = {
+    "spread": SpreadFinder,
+    "evolve": EvolveFinder,
+    "gp": GaussianProcessFinder,
+    "random": RandomFinder,
+}
 # Before anything is known, look everywhere: a bug that shows on few pairs leaves no slope to climb.
-START = {"spread": 0.6, "evolve": 0.2, "gp": 0.1, "random": 0.1}
+START_SHARES = {"spread": 0.6, "evolve": 0.2, "gp": 0.1, "random": 0.1}
+MIN_SHARE = 0.05  # of the proposals, for every strategy
+MAX_LATEST_SCORES = 16  # of a strategy, that its share depends on
 
 
-class AutoFinder(Search):
-    """Proposes every edge pair, where most bugs show, then lets four strategies compete.
+class AutoFinder(RelationFinder):
+    """Proposes every edge pair, where most bugs show, then shares proposals among four strategies.
 
-    `spread` looks everywhere, `evolve` and `gp` climb, `random` is free of their habits. All learn
+    `spread` looks everywhere, `evolve` and `gp` climb, `random` has no bias of its own. All learn
     from every score. A relation whose pairs cannot be taken apart gets edges, then random pairs.
 
     >>> from dpaudit.domains import floats
@@ -34,55 +38,91 @@ class AutoFinder(Search):
     data=[1.0], neighbour=[0.0]
     """
 
-    name = "auto"
-
     def __init__(
         self, relation: Relation, rng: np.random.Generator, memory: Memory | None = None
     ) -> None:
         super().__init__(relation, rng, memory)
-        kinds = (SpreadFinder, EvolveFinder, GaussianProcessFinder, RandomFinder)
-        able = kinds if isinstance(relation, Structured) else kinds[-1:]
-        self._strategies: dict[str, Search] = {
-            kind.name: kind(relation, rng, self.memory) for kind in able
+        able = STRATEGIES if isinstance(relation, Structured) else ("random",)
+        self.shares = Shares({name: START_SHARES[name] for name in able})
+        self._edges = relation.edge_pairs()
+
+    @cached_property
+    def _strategies(self) -> dict[str, RelationFinder]:
+        """Made after the last edge pair: many audits end before it."""
+        return {
+            name: STRATEGIES[name](self.relation, self.rng, self.memory)
+            for name in self.shares.scores
         }
-        self._shares = Shares({name: START[name] for name in self._strategies})
-        self._edges: Iterator[Pair] = relation.edge_pairs()
-        self._passed = 0  # edges looked at
 
     def ask(self) -> Pair | None:
-        for pair in self._edges:
-            self._passed += 1
-            if self.memory.meet(pair):
+        for edge in self._edges:
+            if self.memory.meet(edge):
+                return edge
+        shares = self.shares.now()
+        names = list(shares)
+        picked = names[int(self.rng.choice(len(names), p=list(shares.values())))]
+        for name in dict.fromkeys([picked, *names]):  # the others, if it finds nothing new
+            pair = self._strategies[name].ask()
+            if pair is not None:
+                self.shares.note_proposal(fingerprint(pair), name)
                 return pair
-        picked = self._pick()
-        for name in dict.fromkeys([picked, *START]):  # the others, if it finds nothing new
-            strategy = self._strategies.get(name)
-            if strategy is not None and (found := strategy.ask()) is not None:
-                self._shares.note_proposal(fingerprint(found), name)
-                return found
         return None
 
     def tell(self, pair: Pair, score: float) -> None:
-        """Let all strategies know; the one that proposed the pair earns the score."""
+        """Let all strategies know. The score counts for the one that proposed the pair."""
         super().tell(pair, score)
-        self._shares.note_score(fingerprint(pair), score)
+        self.shares.note_score(fingerprint(pair), score)
 
-    def own_state(self) -> dict[str, Any]:
-        return {
-            "passed": self._passed,
-            "shares": self._shares.state(),
-            "strategies": {name: one.own_state() for name, one in self._strategies.items()},
+
+class Shares:
+    """Which share of the proposals each strategy gets: a small bandit.
+
+    A strategy's first share is multiplied by (mean of its latest scores / mean of all of them)^2.
+    Only the first score of a pair counts, because later scores grow with its draws. Every strategy
+    keeps a twentieth of the proposals.
+
+    >>> shares = Shares({"slow": 0.5, "quick": 0.5})
+    >>> for mark, name, score in [("a", "slow", 1.0), ("b", "quick", 3.0)]:
+    ...     shares.note_proposal(mark, name)
+    ...     shares.note_score(mark, score)
+    >>> {name: round(share, 3) for name, share in shares.now().items()}
+    {'slow': 0.14, 'quick': 0.86}
+    """
+
+    def __init__(self, start: Mapping[str, float]) -> None:
+        self._start = dict(start)
+        # For each strategy: the fingerprints of its latest pairs, and their first scores.
+        self.scores: dict[str, dict[str, float | None]] = {name: {} for name in start}
+
+    def note_proposal(self, mark: str, name: str) -> None:
+        """The strategy proposed the pair with this fingerprint, which has no score yet."""
+        scores = self.scores[name]
+        scores[mark] = None
+        if len(scores) > 2 * MAX_LATEST_SCORES:
+            del scores[next(iter(scores))]
+
+    def note_score(self, mark: str, score: float) -> None:
+        """The score of a pair, whichever strategy proposed it; only the first one counts."""
+        for scores in self.scores.values():
+            if mark in scores and scores[mark] is None:
+                scores[mark] = score
+
+    def now(self) -> dict[str, float]:
+        """The share of every strategy in the next proposals."""
+        known = {
+            name: [score for score in scores.values() if score is not None][-MAX_LATEST_SCORES:]
+            for name, scores in self.scores.items()
         }
+        usual = _mean([score for scores in known.values() for score in scores], default=0.0)
+        weights = self._start
+        if usual > 0.0:
+            weights = {
+                name: start * (_mean(known[name], default=usual) / usual) ** 2
+                for name, start in self._start.items()
+            }
+        total, rest = sum(weights.values()), 1.0 - MIN_SHARE * len(weights)
+        return {name: MIN_SHARE + rest * weight / total for name, weight in weights.items()}
 
-    def restore_own(self, state: dict[str, Any]) -> None:
-        self._passed = state["passed"]
-        self._edges = itertools.islice(self.relation.edge_pairs(), self._passed, None)
-        self._shares.restore(state["shares"])
-        for name, own in state["strategies"].items():
-            self._strategies[name].restore_own(own)
 
-    def _pick(self) -> str:
-        """The strategy whose turn it is, by chance and their shares."""
-        shares = self._shares.now()
-        names = list(shares)
-        return names[int(self.rng.choice(len(names), p=list(shares.values())))]
+def _mean(scores: Sequence[float], *, default: float) -> float:
+    return float(np.mean(scores)) if scores else default

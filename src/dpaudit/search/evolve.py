@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from dpaudit.neighbours import Pair, Relation, Structured
-from dpaudit.search.memory import Memory
-from dpaudit.search.mutations import Mutations, Slots
-from dpaudit.search.searching import Search, first_new
+from dpaudit.domains import Explorable, explorable
+from dpaudit.neighbours import ABSENT, Pair, Relation, Slot, Structured, is_shared, shared
+from dpaudit.search.finder import Memory, RelationFinder
 from dpaudit.search.spread import SpreadFinder
 
-POPULATION = 16
-TOURNAMENT = 3  # the best of so many becomes a parent
-FRESH, CROSSED = 0.1, 0.2  # shares of the pairs from nowhere and of those with two parents
-BLIND = 0.7  # share of the pairs from nowhere as long as nothing has scored
+POPULATION_SIZE = 16  # the best pairs, which may become parents
+TOURNAMENT_SIZE = 3  # pairs drawn from them; the best of these becomes a parent
+FRESH_SHARE = 0.1  # of the proposals: from anywhere in the relation
+FRESH_SHARE_UNSCORED = 0.7  # the same, as long as nothing has scored
+CROSSED_SHARE = 0.2  # of the proposals: with two parents
+MAX_CHANGES = 20  # that leave the relation, before a parent is given up
+FURTHER_CHANCE = 0.4  # of one more change after each
+
+Slots = Sequence[Slot]
+Change = Callable[[Slots, Explorable, np.random.Generator], "list[Slot] | None"]
 
 
-class EvolveFinder(Search):
+class EvolveFinder(RelationFinder):
     """Proposes changes of the best pairs: a record doubled, dropped, moved, made the differing one.
 
-    This climbs from a pair that shows a little to one that shows much, in any domain. A relation
-    whose pairs cannot be taken apart (`Structured` ones can) gets random pairs.
+    It climbs from a pair that shows a little to one that shows much, in any domain. A relation
+    whose pairs cannot be taken apart (only those of `Structured` relations can) gets random pairs.
 
     >>> from dpaudit.domains import floats
     >>> from dpaudit.neighbours import replace_one
@@ -32,41 +38,194 @@ class EvolveFinder(Search):
     True
     """
 
-    name = "evolve"
-
     def __init__(
         self, relation: Relation, rng: np.random.Generator, memory: Memory | None = None
     ) -> None:
         super().__init__(relation, rng, memory)
-        self._fresh = SpreadFinder(relation, rng, self.memory)
+        self._spread = SpreadFinder(relation, rng, self.memory)
         self._mutations = Mutations(relation, rng) if isinstance(relation, Structured) else None
 
     def ask(self) -> Pair | None:
-        return first_new(self._propose, self.memory)
+        return self.first_new(self._propose)
 
     def _propose(self) -> Pair | None:
         if self._mutations is None:
-            return self._fresh.propose()
-        luck = self.rng.random()
+            return self._spread.propose()
+        chance = self.rng.random()
         parent = self._parent(self._mutations)
-        fresh = FRESH if self.memory.best_score > 0.0 else BLIND
-        if parent is None or luck < fresh:
-            return self._fresh.propose()
-        if luck < fresh + CROSSED:
+        fresh = FRESH_SHARE if self.memory.best_score > 0.0 else FRESH_SHARE_UNSCORED
+        if parent is None or chance < fresh:
+            return self._spread.propose()
+        if chance < fresh + CROSSED_SHARE:
             other = self._parent(self._mutations)
             return None if other is None else self._mutations.crossed(parent, other)
         return self._mutations.changed(parent)
 
     def _parent(self, mutations: Mutations) -> Slots | None:
-        """The best of a few of the best pairs; None if nothing was told, or it is of elsewhere."""
-        population = self.memory.best(POPULATION)
+        """The winner of a tournament; None if nothing was scored, or it is not of the relation."""
+        population = self.memory.best(POPULATION_SIZE)
         if not population:
             return None
-        drawn = [population[which] for which in self.rng.integers(len(population), size=TOURNAMENT)]
-        return mutations.slots(max(drawn, key=lambda told: told.score).pair)
+        drawn = self.rng.integers(len(population), size=TOURNAMENT_SIZE)
+        return mutations.slots(
+            max((population[one] for one in drawn), key=lambda one: one.score).pair
+        )
 
-    def own_state(self) -> dict[str, Any]:
-        return {"fresh": self._fresh.own_state()}
 
-    def restore_own(self, state: dict[str, Any]) -> None:
-        self._fresh.restore_own(state["fresh"])
+class Mutations:
+    """Makes new pairs of a relation out of others."""
+
+    def __init__(self, relation: Structured, rng: np.random.Generator) -> None:
+        self._relation = relation
+        self._domain = explorable(relation.domain)
+        self._rng = rng
+
+    def slots(self, pair: Pair) -> Slots | None:
+        """The slots of the pair; None if it is not of the relation.
+
+        A pair from `join` or `choose` remembers them, which saves checking it again.
+        """
+        return self._relation.align(pair) if pair.slots is None else pair.slots
+
+    def changed(self, slots: Slots) -> Pair | None:
+        """A pair that differs from these slots in one thing or a few; None if none was found."""
+        rng = self._rng
+        for _ in range(MAX_CHANGES):
+            found: Slots | None = slots
+            while found:
+                found = CHANGES[int(rng.integers(len(CHANGES)))](found, self._domain, rng)
+                if rng.random() >= FURTHER_CHANCE:
+                    break
+            if found and (pair := self._relation.join(found)) is not None:
+                return pair
+        return None
+
+    def crossed(self, one: Slots, other: Slots) -> Pair | None:
+        """A pair with shared records of both and the difference of one; None if none was found."""
+        pool = [slot for slot in (*one, *other) if is_shared(slot)]
+        for _ in range(MAX_CHANGES):
+            first, second = (one, other) if self._rng.random() < 0.5 else (other, one)
+            child = []
+            for place, slot in enumerate(first):
+                if is_shared(slot):
+                    child.append(_one(pool, self._rng))
+                else:  # relations in which every record may move mix the moves, too
+                    opposite = second[place] if place < len(second) else slot
+                    mixes = not is_shared(opposite) and self._rng.random() < 0.5
+                    child.append(opposite if mixes else slot)
+            if (pair := self._relation.join(child)) is not None:
+                return pair
+        return None
+
+
+def _duplicate(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
+    place = int(rng.integers(len(slots) + 1))
+    return [*slots[:place], shared(_record(_one(slots, rng), rng)), *slots[place:]]
+
+
+def _drop(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot] | None:
+    places = _places(slots, same=True)
+    if not places:
+        return None
+    place = _one(places, rng)
+    return [*slots[:place], *slots[place + 1 :]]
+
+
+def _swap(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot] | None:
+    if len(slots) < 2:
+        return None
+    one, other = rng.choice(len(slots), size=2, replace=False)
+    return _with(_with(slots, one, slots[other]), other, slots[one])
+
+
+def _to_edge(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
+    place = int(rng.integers(len(slots)))
+    return _with_record(slots, place, lambda _: _one(domain.edges(), rng), rng)
+
+
+def _copy(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
+    """One record onto another: equal records are rare by chance and often what matters."""
+    place = int(rng.integers(len(slots)))
+    return _with_record(slots, place, lambda _: _record(_one(slots, rng), rng), rng)
+
+
+def _copy_slot(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
+    """One slot onto another, with its difference: this is how query answers move together."""
+    return _with(slots, int(rng.integers(len(slots))), _one(slots, rng))
+
+
+def _nudge(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
+    place = int(rng.integers(len(slots)))
+    return _with_record(slots, place, lambda record: domain.near(record, rng), rng)
+
+
+def _nudge_difference(
+    slots: Slots, domain: Explorable, rng: np.random.Generator
+) -> list[Slot] | None:
+    places = _places(slots, same=False)
+    if not places:
+        return None
+    return _with_record(slots, _one(places, rng), lambda record: domain.near(record, rng), rng)
+
+
+def _pass_on(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot] | None:
+    """Make a shared record the differing one, and the differing one shared."""
+    same, apart = _places(slots, same=True), _places(slots, same=False)
+    if not same or not apart:
+        return None
+    to, source = _one(same, rng), _one(apart, rng)
+    record, (old, new) = slots[to].data, slots[source]
+    passed = Slot(ABSENT, record) if old is ABSENT else Slot(record, new)
+    kept = shared(new if old is ABSENT else old)
+    return _with(_with(slots, to, passed), source, kept)
+
+
+def _turn(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot] | None:
+    """Swap the two sides of one of several differences."""
+    places = _places(slots, same=False)
+    if len(places) < 2:
+        return None
+    place = _one(places, rng)
+    return _with(slots, place, slots[place].swapped())
+
+
+CHANGES: tuple[Change, ...] = (
+    _duplicate,
+    _drop,
+    _swap,
+    _to_edge,
+    _copy,
+    _copy_slot,
+    _pass_on,
+    _turn,
+    *(_nudge, _nudge_difference) * 3,  # most of a climb is small steps
+)
+
+
+def _with_record(
+    slots: Slots, place: int, new: Callable[[Any], Any], rng: np.random.Generator
+) -> list[Slot]:
+    """The slots with a new record at this place: on both sides if they share it, else on one."""
+    slot = slots[place]
+    old = _record(slot, rng)
+    record = new(old)
+    if is_shared(slot):
+        return _with(slots, place, shared(record))
+    return _with(slots, place, Slot(*(record if side is old else side for side in slot)))
+
+
+def _with(slots: Slots, place: int, slot: Slot) -> list[Slot]:
+    return [*slots[:place], slot, *slots[place + 1 :]]
+
+
+def _places(slots: Slots, *, same: bool) -> list[int]:
+    """The places of the shared records, or of those that differ."""
+    return [place for place, slot in enumerate(slots) if is_shared(slot) is same]
+
+
+def _record(slot: Slot, rng: np.random.Generator) -> Any:
+    return _one([side for side in slot if side is not ABSENT], rng)
+
+
+def _one(choices: Sequence[Any], rng: np.random.Generator) -> Any:
+    return choices[int(rng.integers(len(choices)))]

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from dpaudit.domains import Unsuitable
 from dpaudit.neighbours import Pair, Relation, Structured
-from dpaudit.search.memory import Memory, fingerprint
-from dpaudit.search.searching import Search, first_new
+from dpaudit.search.finder import Memory, RelationFinder, fingerprint
 
-TRIES = 10  # suggestions in a row without a new pair before a random one is taken
+MAX_SUGGESTIONS = 10  # in a row without a new pair, before a random one is taken
 
 
-class OptunaFinder(Search):
+class OptunaFinder(RelationFinder):
     """Proposes what a sampler of Optuna suggests: by default its tree-structured Parzen estimator.
 
-    `sampler` may be any of Optuna's. A sampler of your own keeps its own random state, which Optuna
-    lets nobody save: after `restore` it goes on with the same knowledge but other chances. The
-    default one is seeded anew for every pair and goes on exactly. A relation that answers no
-    choices (`Structured` ones do) gets random pairs.
+    `sampler` may be any of Optuna's. The default one is seeded anew for every pair, so that an
+    audit can be repeated. A relation that answers no choices (only `Structured` ones do) gets
+    random pairs.
     """
-
-    name = "optuna"
 
     def __init__(
         self,
@@ -40,15 +34,13 @@ class OptunaFinder(Search):
         self._optuna = _optuna()
         self._structured = relation if isinstance(relation, Structured) else None
         self._sampler = sampler
-        self._numbers: dict[str, int] = {}  # of the trials, by the marks of their pairs
+        self._numbers: dict[str, int] = {}  # of the trials, by the fingerprints of their pairs
         self._corrected: dict[int, float] = {}  # scores that replace those of finished trials
         self._study = self._new_study([])
 
     def ask(self) -> Pair | None:
         pair = None if self._structured is None else self._suggested(self._structured)
-        if pair is not None:
-            return pair
-        return first_new(lambda: self.relation.random_pair(self.rng), self.memory)
+        return self.first_new(self.random_pair) if pair is None else pair
 
     def tell(self, pair: Pair, score: float) -> None:
         """Remember the score; the sampler learns of it if it proposed the pair."""
@@ -56,43 +48,11 @@ class OptunaFinder(Search):
         number = self._numbers.get(fingerprint(pair))
         if number is None:
             return
-        if self._trials()[number].state.is_finished():
+        trials = self._study.get_trials(deepcopy=False)  # `study.trials` copies them all
+        if trials[number].state.is_finished():
             self._corrected[number] = score
         else:
             self._study.tell(number, score)
-
-    def own_state(self) -> dict[str, Any]:
-        self._correct()
-        to_json = self._optuna.distributions.distribution_to_json
-        trials = self._trials()
-        return {
-            "trials": [
-                {
-                    "mark": mark,
-                    "score": trials[number].value,
-                    "params": trials[number].params,
-                    "distributions": {
-                        name: to_json(one) for name, one in trials[number].distributions.items()
-                    },
-                }
-                for mark, number in self._numbers.items()
-            ]
-        }
-
-    def restore_own(self, state: dict[str, Any]) -> None:
-        from_json = self._optuna.distributions.json_to_distribution
-        states = self._optuna.trial.TrialState
-        self._study = self._new_study(
-            self._optuna.trial.create_trial(
-                state=states.RUNNING if form["score"] is None else states.COMPLETE,
-                value=form["score"],
-                params=form["params"],
-                distributions={n: from_json(one) for n, one in form["distributions"].items()},
-            )
-            for form in state["trials"]
-        )
-        self._numbers = {form["mark"]: place for place, form in enumerate(state["trials"])}
-        self._corrected = {}
 
     def _suggested(self, relation: Structured) -> Pair | None:
         """What the sampler suggests; None if it suggests nothing new."""
@@ -100,7 +60,7 @@ class OptunaFinder(Search):
         if self._sampler is None:
             seed = int(self.rng.integers(2**31))
             self._study.sampler = self._optuna.samplers.TPESampler(seed=seed)
-        for _ in range(TRIES):
+        for _ in range(MAX_SUGGESTIONS):
             trial = self._study.ask()
             try:
                 pair = relation.choose(TrialChooser(trial))
@@ -113,7 +73,7 @@ class OptunaFinder(Search):
         return None
 
     def _correct(self) -> None:
-        """Give finished trials their later scores: Optuna knows no way but a new study."""
+        """Give finished trials their later scores. Optuna allows that in a new study only."""
         if not self._corrected:
             return
         trials = self._study.trials  # copies, which may be changed
@@ -121,19 +81,24 @@ class OptunaFinder(Search):
             trials[number].value = score
         self._study, self._corrected = self._new_study(trials), {}
 
-    def _trials(self) -> Any:
-        """The trials to look at, by number; `study.trials` copies them all."""
-        return self._study.get_trials(deepcopy=False)
-
-    def _new_study(self, trials: Any) -> Any:
-        with _silent(self._optuna):
+    def _new_study(self, trials: list[Any]) -> Any:
+        """A study with these trials, without the announcement that Optuna would log."""
+        logging = self._optuna.logging
+        level = logging.get_verbosity()
+        logging.set_verbosity(logging.ERROR)
+        try:
             study = self._optuna.create_study(direction="maximize", sampler=self._sampler)
+        finally:
+            logging.set_verbosity(level)
         study.add_trials(trials)
         return study
 
 
 class TrialChooser:
-    """Answers questions by a trial of Optuna. The range is in the name: it never changes."""
+    """Answers questions by a trial of Optuna, where the range of a name must never change.
+
+    So the range is part of the name.
+    """
 
     def __init__(self, trial: Any) -> None:
         self._trial = trial
@@ -156,14 +121,3 @@ def _optuna() -> Any:
             "the finder 'optuna' needs Optuna, which is not installed: "
             "pip install 'dpaudit[optuna]'."
         ) from error
-
-
-@contextmanager
-def _silent(optuna: Any) -> Iterator[None]:
-    """Optuna announces every new study; its user asked for an audit."""
-    level = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(level)

@@ -1,30 +1,106 @@
-"""`dpaudit mechanisms`: the zoo, as a table or one by one."""
+"""`dpaudit mechanisms`, the zoo as a table or one by one, and `dpaudit demo`, two of it audited."""
 
 from __future__ import annotations
 
+import ast
 import difflib
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
-from dpaudit.cli.completion import complete_mechanisms
 from dpaudit.cli.failures import Refusal
-from dpaudit.cli.screen import WIDTH, console
+from dpaudit.cli.screen import WIDTH, console, followed, show_audit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpaudit.claims import ApproxDP, PureDP, RenyiDP
-    from dpaudit.domains import Domain
+    from dpaudit.results import Audit
     from dpaudit.zoo import ZooEntry
 
-WIDEST = 120  # of the table, in a wide terminal
-WIDE = 110  # from here on there is room for the bugs
+MAX_TABLE_COLUMNS = 120
+MIN_COLUMNS_FOR_BUGS = 110  # of the terminal
+DEMO_SAMPLES = 100_000
+DEMO_SEED = 7
+DEMO = {
+    "ClippedSum": "a sum of numbers in [-1, 1] with noise for a change of 1. It claims 1-DP, "
+    "but replacing a record can change the sum by 2.",
+    "LaplaceCount": "a count with Laplace noise. It claims 1-DP and keeps it, just.",
+}
+NEXT = """\
+Next:
+  dpaudit mechanisms              honest and broken mechanisms to audit
+  dpaudit audit --help            audit one of your own:
+
+    dpaudit audit my_file.py:my_function --claim eps=1 \\
+      --records floats:0:1 --relation add-or-remove-one
+
+  In Python:
+
+    audit = dpaudit.audit(my_function, dpaudit.PureDP(1.0),
+                          dpaudit.add_or_remove_one(dpaudit.floats(0, 1)))
+    print(audit)"""
 
 
-@click.command("mechanisms", short_help="List the honest and broken mechanisms to try it on.")
-@click.argument("name", required=False, shell_complete=complete_mechanisms)
+@click.command("demo", short_help="Audit a broken and an honest mechanism, to see how it looks.")
+@click.pass_context
+def demo_command(ctx: click.Context) -> None:
+    """Audit a mechanism that breaks its claim and one that keeps it.
+
+    The exit code is 0 if the verdicts are as expected, else 1.
+    """
+    as_expected = True
+    for number, (name, introduction) in enumerate(DEMO.items(), start=1):
+        title = f"{number}. {name}:"
+        words = textwrap.fill(f"{title} {introduction}", WIDTH)
+        click.echo(words.replace(title, click.style(title, bold=True), 1))
+        click.echo()
+        as_expected &= _audit_as_expected(name)
+    click.echo(NEXT)
+    ctx.exit(0 if as_expected else 1)
+
+
+def _audit_as_expected(name: str) -> bool:
+    from dpaudit.auditing import audit
+    from dpaudit.zoo import ZOO
+
+    entry = ZOO[name]
+    with followed(entry.claim.symbol) as progress:
+        found: Audit = audit(
+            entry.factory(),
+            entry.claim,
+            entry.neighbours(),
+            samples=DEMO_SAMPLES,
+            rng=DEMO_SEED,
+            progress=progress,
+        )
+    show_audit(found)
+    click.echo()
+    return found.verdict.value == ("not refuted" if entry.keeps_claim else "refuted")
+
+
+def zoo_names() -> list[str]:
+    """The names of the zoo's mechanisms, read from its source: importing it would load numpy."""
+    folder = Path(__file__).resolve().parents[1] / "zoo"
+    return sorted(
+        str(name)
+        for file in folder.glob("[!_]*.py")
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        for name in ast.literal_eval(node.value)
+    )
+
+
+def _complete(ctx: click.Context, param: click.Parameter, start: str) -> list[CompletionItem]:
+    """The names of the zoo that begin so, in upper or lower case."""
+    return [CompletionItem(name) for name in zoo_names() if name.lower().startswith(start.lower())]
+
+
+@click.command("mechanisms", short_help="List honest and broken mechanisms to try dpaudit on.")
+@click.argument("name", required=False, shell_complete=_complete)
 def mechanisms_command(name: str | None) -> None:
     """List the zoo of honest and broken mechanisms, or show the one called NAME in full."""
     from dpaudit.zoo import GROUPS, ZOO
@@ -46,9 +122,9 @@ def _table(groups: Sequence[tuple[ZooEntry, ...]]) -> None:
     from rich.text import Text
 
     screen = console()
-    wide = screen.width >= WIDE
+    wide = screen.width >= MIN_COLUMNS_FOR_BUGS
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-    table.width = min(screen.width, WIDEST) if wide else None
+    table.width = min(screen.width, MAX_TABLE_COLUMNS) if wide else None
     table.add_column("name", no_wrap=True)
     table.add_column("claim", no_wrap=True)
     table.add_column("keeps\nit")
@@ -93,7 +169,7 @@ def _truth(entry: ZooEntry) -> tuple[str, str]:
 
 
 def _command(entry: ZooEntry) -> str:
-    """The command that audits it, or the Python where a command cannot say it."""
+    """The command that audits it, or the Python where a command cannot express it."""
     options = _options(entry)
     if not isinstance(entry.factory, type) or options is None:
         return (
@@ -108,7 +184,8 @@ def _command(entry: ZooEntry) -> str:
 
 
 def _options(entry: ZooEntry) -> tuple[str, str] | None:
-    """The options of its neighbours, on two lines; None where there are none that say it."""
+    """The options for its neighbours, on two lines; None where options cannot express them."""
+    from dpaudit.domains import Floats, Integers
     from dpaudit.neighbours import AddOrRemoveOne, QueryAnswers, ReplaceOne, query_answers
 
     match entry.neighbours():
@@ -122,21 +199,15 @@ def _options(entry: ZooEntry) -> tuple[str, str] | None:
             name, fewest = "add-or-remove-one", 0
         case _:
             return None
-    text = _domain(domain)
-    at_least = f" --min-records {least}" if least != fewest else ""
-    sizes = f"--max-records {most}{at_least}"
-    return None if text is None else (f"--records {text} --relation {name}", sizes)
-
-
-def _domain(domain: Domain) -> str | None:
-    from dpaudit.domains import Floats, Integers
-
     match domain:
         case Floats(low=low, high=high):
-            return f"floats:{low:.12g}:{high:.12g}"
+            records = f"floats:{low:.12g}:{high:.12g}"
         case Integers(low=low, high=high):
-            return f"integers:{low}:{high}"
-    return None
+            records = f"integers:{low}:{high}"
+        case _:
+            return None
+    at_least = f" --min-records {least}" if least != fewest else ""
+    return f"--records {records} --relation {name}", f"--max-records {most}{at_least}"
 
 
 def _claim(claim: PureDP | ApproxDP | RenyiDP) -> str:
