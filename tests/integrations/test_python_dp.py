@@ -116,7 +116,9 @@ def test_a_user_may_be_in_several_partitions() -> None:
 
 def test_what_cannot_be_made_a_subject_is_said() -> None:
     silent = noise.GaussianMechanism.create_from_standard_deviation(2.0)
-    with pytest.raises(InvalidMechanism, match="GaussianMechanism says no epsilon or no sensitiv"):
+    with pytest.raises(
+        InvalidMechanism, match="GaussianMechanism states no epsilon or no sensitiv"
+    ):
         dpaudit.integrations.from_python_dp(silent)
     with pytest.raises(InvalidMechanism, match=r"needs an algorithm, a numerical mechanism.*got 3"):
         dpaudit.integrations.from_python_dp(3)
