@@ -108,8 +108,8 @@ def test_the_report_is_printed_without_colour_off_a_terminal(fake: FakeAudit) ->
 
 def test_quiet_prints_the_headline(fake: FakeAudit) -> None:
     result = run(*GOOD, "--quiet")
-    line = "NOT REFUTED: ClippedSum, claimed 1-DP: epsilon >= 0.9 certified (alpha = 1e-06)\n"
-    assert result.output == line
+    line = "NOT REFUTED: ClippedSum, claimed 1-DP: at least epsilon 0.9 leaks"
+    assert result.output == f"{line} (certified, alpha = 1e-06)\n"
     assert fake.options["progress"] is None
 
 
@@ -419,8 +419,8 @@ def test_off_a_terminal_a_line_is_printed_now_and_then(fake: FakeAudit) -> None:
     fake.progress = [dataclasses.replace(PROGRESS, seconds=float(at)) for at in (1, 5, 11, 12, 22)]
     lines = run(*GOOD).output.splitlines()
     assert lines[:2] == [
-        "1000 of 9000 draws, 90/s, 1 min 28 s left, epsilon >= 0.5, evidence 7%, pair 1",
-        "1000 of 9000 draws, 45/s, 2 min 56 s left, epsilon >= 0.5, evidence 7%, pair 1",
+        "1000 of 9000 draws, 1 min 28 s left, epsilon 0.5 leaks, evidence 7%, pair 1",
+        "1000 of 9000 draws, 2 min 56 s left, epsilon 0.5 leaks, evidence 7%, pair 1",
     ]
     assert lines[2].startswith("NOT REFUTED: ")
 

@@ -36,8 +36,7 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
       dpaudit compare audits-of-main/ audits/
     """
     from dpaudit.errors import AmbiguousAudits
-    from dpaudit.report import changes_between, summary
-    from dpaudit.report.changes import table
+    from dpaudit.report import change_table, changes_between, summary
 
     before, now = (list(read_audits(path).values()) for path in (old, new))
     try:
@@ -48,5 +47,5 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
         found = [change.to_json() for change in changes]
         click.echo(json.dumps({"changes": found}, indent=1))
     else:
-        click.echo(f"{table(changes)}\n\n{textwrap.fill(summary(changes), WIDTH)}")
+        click.echo(f"{change_table(changes)}\n\n{textwrap.fill(summary(changes), WIDTH)}")
     ctx.exit(WORSE if any(change.is_worse for change in changes) else 0)
