@@ -1,4 +1,10 @@
-"""Algorithms, noise and partition selection of python-dp: right ones hold, smaller claims fall."""
+"""Algorithms, noise and partition selection of python-dp: right ones hold, smaller claims fall.
+
+The null of every audit is that the subject keeps its claim; an audit refutes it with probability at
+most alpha = 1e-6. A typical smaller claim is 0.05-DP for noise of epsilon 1: guesses on a pair are
+right with probability 0.697, where the claim allows 0.512. A refutation takes about 17 nats, that
+is 6,094 right guesses of 10,000: the power is above 0.9999 (a binomial tail).
+"""
 
 from __future__ import annotations
 

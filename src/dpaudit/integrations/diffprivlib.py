@@ -19,14 +19,7 @@ from numpy.typing import NDArray
 from dpaudit.claims import PureDP
 from dpaudit.domains import Domain, categories, floats
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.building import (
-    first_value,
-    needed,
-    one_way_answers,
-    released,
-    stated_claim,
-    whole_answers,
-)
+from dpaudit.integrations import building
 from dpaudit.mechanism import Subject
 from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
 from dpaudit.outputs import short
@@ -69,15 +62,15 @@ def from_diffprivlib(
     if not is_mechanism:
         return _of_model(thing, records, max_records)
     release = partial(_chosen if name in _SCORED else _randomised, thing)
-    claim = stated_claim(thing.epsilon, thing.delta)
-    return released(name, release, claim, neighbours_of(name, thing))
+    claim = building.stated_claim(thing.epsilon, thing.delta)
+    return building.released(name, release, claim, neighbours_of(name, thing))
 
 
 def neighbours_of(name: str, thing: Any) -> Relation:
     """The values that a mechanism of this name must not tell apart."""
     if name in _SCORED:
         scores = len(thing.utility), float(thing.sensitivity)
-        return one_way_answers(*scores) if thing.monotonic else query_answers(*scores)
+        return building.one_way_answers(*scores) if thing.monotonic else query_answers(*scores)
     if name == "Binary":
         return replace_one(categories(thing.value0, thing.value1), max_records=1)
     if name in _LABELLED:
@@ -91,7 +84,7 @@ def neighbours_of(name: str, thing: Any) -> Relation:
     if name in _WHOLE:  # the bounds of a folded geometric may be half integers
         least = None if low is None else math.ceil(low)
         most = None if high is None else math.floor(high)
-        return whole_answers(1, int(thing.sensitivity), norm=np.inf, low=least, high=most)
+        return building.whole_answers(1, int(thing.sensitivity), norm=np.inf, low=least, high=most)
     return query_answers(1, float(thing.sensitivity), low=low, high=high)
 
 
@@ -118,7 +111,7 @@ def _of_tool(
         near: Relation = add_or_remove_one(domain, max_records=max_records, min_records=1)
     else:
         near = replace_one(domain, max_records=max_records)
-    return released(name, partial(_computed, tool, settings), PureDP(epsilon), near)
+    return building.released(name, partial(_computed, tool, settings), PureDP(epsilon), near)
 
 
 def _of_model(model: Any, records: Domain | None, size: int) -> Subject:
@@ -129,14 +122,14 @@ def _of_model(model: Any, records: Domain | None, size: int) -> Subject:
             "1)), or dpaudit.records(x=dpaudit.vectors(2, 0, 1), y=...) for a supervised model."
         )
     near = replace_one(records, min_records=size, max_records=size)
-    return released(name, partial(_fitted, model), PureDP(model.epsilon), near)
+    return building.released(name, partial(_fitted, model), PureDP(model.epsilon), near)
 
 
 def _randomised(thing: Any, data: Any, rng: np.random.Generator) -> Any:
     """One output on a single value."""
     fresh = copy.copy(thing)
     fresh._rng = _state(rng)
-    return fresh.randomise(first_value(data))
+    return fresh.randomise(building.first_value(data))
 
 
 def _chosen(thing: Any, data: Any, rng: np.random.Generator) -> Any:
@@ -184,4 +177,4 @@ def _state(rng: np.random.Generator) -> np.random.RandomState:
 
 def _unlimited() -> Any:
     """An accountant for one output: a shared one would count every draw of an audit."""
-    return needed("diffprivlib.accountant", "diffprivlib").BudgetAccountant()
+    return building.needed("diffprivlib.accountant", "diffprivlib").BudgetAccountant()

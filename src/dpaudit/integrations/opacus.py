@@ -257,8 +257,10 @@ def _check(optimizer: Any, data_loader: Any, max_records: int, steps: int | None
         )
     if steps is not None and steps < 1:
         raise InvalidMechanism(f"steps must be at least 1, got {steps!r}.")
+    if _is_poisson(data_loader):
+        return
     size = len(data_loader.dataset)
-    if not _is_poisson(data_loader) and (steps is not None or max_records > size):
+    if steps is not None or max_records > size:
         raise InvalidMechanism(
             "a loader without Poisson sampling goes through its dataset once, and is accounted for "
             f"by its size: leave out steps, and pass a max_records of at most {size}."

@@ -17,16 +17,7 @@ import numpy as np
 from dpaudit.claims import ZCDP, ApproxDP, Claim, Profile, PureDP, profiles
 from dpaudit.domains import Domain, categories, floats, integers
 from dpaudit.errors import InvalidMechanism, InvalidOutput
-from dpaudit.integrations.building import (
-    VECTOR_LENGTH,
-    any_float,
-    any_integer,
-    at_distance,
-    check_parts,
-    one_way_answers,
-    released,
-    whole_answers,
-)
+from dpaudit.integrations import building
 from dpaudit.mechanism import Subject
 from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
 from dpaudit.outputs import short
@@ -82,11 +73,11 @@ def from_opendp(
     _refuse_what_is_interactive(measurement)
     hint = " A transformation becomes one with noise: transformation >> dp.m.then_laplace(scale=1)."
     needs = "from_opendp needs a measurement of OpenDP"
-    check_parts(measurement, _PARTS, needs=needs, hint=hint)
+    building.check_parts(measurement, _PARTS, needs=needs, hint=hint)
     _refuse_a_population(measurement)
     distance = _distance(measurement, 1 if d_in is None else d_in)
     metric, domain = measurement.input_metric, measurement.input_domain
-    return released(
+    return building.released(
         "OpenDP measurement",
         partial(_release, measurement, _is_vector(domain)),
         claim_of(str(measurement.output_measure.type), measurement.map(distance)),
@@ -209,7 +200,7 @@ def neighbours_of(
     size = getattr(domain, "size", None)
     if name in _ADDING and size is None:
         most = max(max_records, int(distance))
-        return at_distance(add_or_remove_one(kind, max_records=most), int(distance))
+        return building.at_distance(add_or_remove_one(kind, max_records=most), int(distance))
     if name in _ADDING or name in _REPLACING:
         changes = int(distance) // 2 if name in _ADDING else int(distance)
         return _replaced(kind, changes, size, max_records)
@@ -227,18 +218,18 @@ def _replaced(kind: Domain, changes: int, size: int | None, max_records: int) ->
             "2: from_opendp(measurement, d_in=2)."
         )
     least, most = (1, max(max_records, changes)) if size is None else (size, size)
-    return at_distance(replace_one(kind, min_records=least, max_records=most), changes)
+    return building.at_distance(replace_one(kind, min_records=least, max_records=most), changes)
 
 
 def _answers(domain: Any, distance: float, norm: float, *, one_way: bool) -> Relation:
     kind, bounds, atom = _numbers(domain)
-    length = 1 if atom is domain else getattr(domain, "size", None) or VECTOR_LENGTH
+    length = 1 if atom is domain else getattr(domain, "size", None) or building.VECTOR_LENGTH
     low, high = bounds or (None, None)
     if kind in "iu":
         low = 0 if low is None and kind == "u" else low
-        return whole_answers(length, int(distance), norm=norm, low=low, high=high)
+        return building.whole_answers(length, int(distance), norm=norm, low=low, high=high)
     if one_way:
-        return one_way_answers(length, distance, low=low, high=high)
+        return building.one_way_answers(length, distance, low=low, high=high)
     return query_answers(length, distance, norm=norm, low=low, high=high)
 
 
@@ -246,11 +237,13 @@ def _records(domain: Any) -> Domain | None:
     """What a record may be; None where the domain does not say."""
     kind, bounds, atom = _numbers(domain)
     if kind == "f":
-        return any_float(nan=atom.nan) if bounds is None else floats(*bounds)
+        return building.any_float(nan=atom.nan) if bounds is None else floats(*bounds)
     if kind in "iu" and bounds is not None:
         return integers(*bounds)
     if kind in "iu":
-        return any_integer(least=0 if kind == "u" else None, narrow="8" in str(atom.carrier_type))
+        return building.any_integer(
+            least=0 if kind == "u" else None, narrow="8" in str(atom.carrier_type)
+        )
     return categories(False, True) if kind == "b" else None
 
 

@@ -14,16 +14,7 @@ import numpy as np
 from dpaudit.claims import ZCDP, ApproxDP, Claim, PureDP
 from dpaudit.domains import Domain, tables
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.building import (
-    VECTOR_LENGTH,
-    any_float,
-    any_integer,
-    at_distance,
-    check_parts,
-    needed,
-    released,
-    whole_answers,
-)
+from dpaudit.integrations import building
 from dpaudit.mechanism import Subject
 from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
 
@@ -50,7 +41,7 @@ def from_tumult(
     AddLaplaceNoise: 0.5-DP; 1 query answer in [-1, 2], each moving by at most 1
     """
     needs = "from_tumult needs a measurement of Tumult Core"
-    check_parts(measurement, _PARTS, needs=needs)
+    building.check_parts(measurement, _PARTS, needs=needs)
     name, domain, metric = _kind(measurement), measurement.input_domain, measurement.input_metric
     if _kind(domain) not in _DOMAINS:
         raise InvalidMechanism(
@@ -63,7 +54,7 @@ def from_tumult(
             f"{name} is interactive: it answers with an object to ask. Audit the measurements that "
             "are asked of it."
         )
-    return released(
+    return building.released(
         name,
         partial(_release, measurement),
         claim_of(_kind(measurement.output_measure), measurement.privacy_function(d_in)),
@@ -100,9 +91,9 @@ def neighbours_of(
     distance = int(_number(d_in, round_up=False))
     most = max(max_records, distance)
     if name == "SymmetricDifference":
-        return at_distance(add_or_remove_one(kind, max_records=most), distance)
+        return building.at_distance(add_or_remove_one(kind, max_records=most), distance)
     if name == "HammingDistance":
-        return at_distance(replace_one(kind, max_records=most), distance)
+        return building.at_distance(replace_one(kind, max_records=most), distance)
     raise InvalidMechanism(
         f"from_tumult knows no neighbours for the metric {metric!r}. Write the measurement as a "
         "function, and say which data are neighbours: dpaudit.audit(dpaudit.one_at_a_time("
@@ -112,9 +103,9 @@ def neighbours_of(
 
 def _answers(domain: Any, distance: float, norm: float) -> Relation:
     element = getattr(domain, "element_domain", domain)
-    length = 1 if element is domain else getattr(domain, "length", None) or VECTOR_LENGTH
+    length = 1 if element is domain else getattr(domain, "length", None) or building.VECTOR_LENGTH
     if _kind(element) == "NumpyIntegerDomain":
-        return whole_answers(length, int(distance), norm=norm)
+        return building.whole_answers(length, int(distance), norm=norm)
     return query_answers(length, distance, norm=norm)
 
 
@@ -128,9 +119,9 @@ def _records(domain: Any) -> Domain | None:
             known = {name: column for name, column in columns.items() if column is not None}
             return tables(known, form="pandas") if len(known) == len(columns) else None
         case "NumpyFloatDomain":
-            return any_float(nan=domain.allow_nan, infinite=domain.allow_inf)
+            return building.any_float(nan=domain.allow_nan, infinite=domain.allow_inf)
         case "NumpyIntegerDomain":
-            return any_integer()
+            return building.any_integer()
     return None
 
 
@@ -143,7 +134,7 @@ def _packed(domain: Any, data: Any) -> Any:
     match _kind(domain):
         case "PandasSeriesDomain":
             kind = domain.element_domain.carrier_type
-            return needed("pandas", "tumult").Series(data, dtype=kind)
+            return building.needed("pandas", "tumult").Series(data, dtype=kind)
         case "ListDomain":
             return [_packed(domain.element_domain, [value]) for value in data]
         case "PandasDataFrameDomain":

@@ -170,9 +170,6 @@ def _missing(place: str) -> str | None:
     return f"len({inside}) <= {key}" if key.isdigit() else f"{key} not in {inside}"
 
 
-# --- the bits of floats ---------------------------------------------------------------------------
-
-
 def _bits(event: Single, about: str, place: str) -> str | None:
     """A test of the bits of a float; None where the event is about words.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,18 +20,7 @@ if TYPE_CHECKING:
     from dpaudit.results import Audit
 
 INDEX = "index.html"
-
-
 VERDICTS = ("refuted", "not refuted", "undecided")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """A figure on a page: its title, the SVG (with its alternative text) and how to read it."""
-
-    title: str
-    svg: Any  # markup
-    caption: str
 
 
 def write_report(audit: Audit, path: str | os.PathLike[str]) -> Path:
@@ -77,11 +65,12 @@ def notebook_cell(audit: Audit) -> str:
         return f"<pre>{escape(str(audit))}</pre>"
 
 
-def _drawn(audit: Audit, kind: figures.FigureKind) -> Drawn:
+def _drawn(audit: Audit, kind: figures.FigureKind) -> dict[str, Any]:
+    """A figure on a page: its title, the SVG (with its alternative text) and how to read it."""
     svg = as_svg(kind.draw(audit), name=kind.name, alt=kind.alt(audit))
     other = "" if audit.counterexample is not None else kind.caption_without_event
     markup = needed("markupsafe").Markup(svg)
-    return Drawn(title=kind.title, svg=markup, caption=other or kind.caption)
+    return {"title": kind.title, "svg": markup, "caption": other or kind.caption}
 
 
 def _index_page(entries: list[tuple[str, Audit]]) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpaudit.results import Audit, Counterexample, PairRecord
 
 Facts = tuple[tuple[str, str], ...]
+Cells = tuple[str, ...]
 
 MAX_JSON = 40_000  # characters of the JSON on a page
 _MAX_NAME = 120
@@ -38,17 +39,6 @@ _MEANING = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
-    """How often the event happened on A or on B, and the bound that counts."""
-
-    side: str
-    hits: str
-    draws: str
-    rate: str
-    bound: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """A counterexample as a page shows it."""
 
@@ -57,20 +47,8 @@ class Shown:
     event: str
     likelier: str
     code: str | None
-    counts: tuple[Count, ...]
+    counts: list[Cells]  # A or B, hits, draws, share and the bound that counts
     sentences: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """One pair of the search."""
-
-    number: str
-    data: str
-    neighbour: str
-    draws: str
-    earned: str
-    growth: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +66,7 @@ class Page:
     found: tuple[Shown, ...]
     strongest: list[ComparedRecord]
     searched: Facts
-    tried: tuple[Tried, ...]
+    tried: list[Cells]  # number, A, B, draws, nats earned and nats a draw
     tried_heading: str
     not_searched: tuple[str, ...]
     cost: Facts
@@ -101,7 +79,7 @@ def page_of(audit: Audit) -> Page:
     """The texts of an audit's page."""
     raw, whole = raw_json(audit)
     best = sorted(enumerate(audit.history, 1), key=lambda entry: -entry[1].log_wealth)
-    tried = tuple(_tried(number, record) for number, record in best[:_MAX_TRIED])
+    tried = [_tried(number, record) for number, record in best[:_MAX_TRIED]]
     some = f"The {len(tried)} that earned most" if len(tried) < len(best) else "All pairs"
     strongest = audit.strongest if audit.counterexample is None else None
     return Page(
@@ -180,16 +158,10 @@ def _shown(heading: str, found: Counterexample, sentences: tuple[str, ...]) -> S
         event=one_line(found.event, 400),
         likelier=wording.LETTERS[found.likelier],
         code=None if found.rule is None else event_code(found.rule),
-        counts=tuple(
-            Count(
-                side=letter,
-                hits=f"{tally.hits:,}",
-                draws=f"{tally.draws:,}",
-                rate=f"{tally.rate:.4g}",
-                bound=bound,
-            )
+        counts=[
+            (letter, f"{tally.hits:,}", f"{tally.draws:,}", f"{tally.rate:.4g}", bound)
             for letter, tally, bound in wording.sides(found)
-        ),
+        ],
         sentences=(*sentences, *wording.floating(found)),
     )
 
@@ -203,15 +175,10 @@ def _searched(audit: Audit) -> Iterator[tuple[str, str]]:
         yield "floats", wording.BITS
 
 
-def _tried(number: int, record: PairRecord) -> Tried:
-    return Tried(
-        number=f"{number:,}",
-        data=dataset(record.pair.data, _MAX_DATASET),
-        neighbour=dataset(record.pair.neighbour, _MAX_DATASET),
-        draws=f"{record.samples:,}",
-        earned=f"{record.log_wealth:.3g}",
-        growth=f"{record.growth:.2g}",
-    )
+def _tried(number: int, record: PairRecord) -> Cells:
+    sides = (dataset(side, _MAX_DATASET) for side in (record.pair.data, record.pair.neighbour))
+    earned = f"{record.log_wealth:.3g}", f"{record.growth:.2g}"
+    return (f"{number:,}", *sides, f"{record.samples:,}", *earned)
 
 
 def _not_searched(audit: Audit) -> Iterator[str]:
@@ -248,9 +215,6 @@ def _replay(audit: Audit) -> Iterator[str]:
     yield from ("import dpaudit", "", 'audit = dpaudit.load("audit.json")')
     yield "again = dpaudit.replay(audit.counterexample, mechanism, audit.claim)"
     yield "print(again.breaks(audit.claim))"
-
-
-# --- the JSON -------------------------------------------------------------------------------------
 
 
 def raw_json(audit: Audit) -> tuple[str, bool]:

@@ -10,7 +10,7 @@ import datetime
 import enum
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpaudit.domains import Frame, canonical, frame_of
 from dpaudit.neighbours import Pair, fitted, why_not
 
+PIN_WIDTH = 68
 MAX_LINES = 40  # of a pin that is still printed
 MAX_RECORDS = 2_000  # of a dataset that is still written; more never fit
 STEP = 4  # columns by which the inside of brackets is indented
@@ -35,7 +36,7 @@ class Pin:
 
     imports: tuple[str, ...] = ()
     decorator: str = ""  # on one line
-    lines: tuple[str, ...] = ()  # of the decorator, each within the width asked for
+    lines: tuple[str, ...] = ()  # of the decorator, each within `PIN_WIDTH`
     reason: str = ""
 
 
@@ -43,7 +44,6 @@ def pin_of(
     pair: Pair,
     neighbours: Any = None,
     *,
-    width: int = 68,
     at_hand: Collection[str] = (),
     imports: tuple[str, ...] = (),
 ) -> Pin:
@@ -68,7 +68,7 @@ def pin_of(
         if neighbours is not None and (refused := why_not(neighbours, form)) is not None:
             reason = refused
         elif neighbours is None or fitted(neighbours, form, what="it") == pair:
-            return _pin(sources, width, at_hand, imports)
+            return _pin(sources, at_hand, imports)
     return Pin(reason=reason)
 
 
@@ -85,10 +85,10 @@ def _listed(data: Any) -> Any:
     return data.tolist() if plain and data.dtype.itemsize <= 8 else data
 
 
-def _pin(sources: list[Source], width: int, at_hand: Collection[str], more: tuple[str, ...]) -> Pin:
+def _pin(sources: list[Source], at_hand: Collection[str], more: tuple[str, ...]) -> Pin:
     imports = sorted({*more, *(line for source in sources for line in source.imports)})
     call = Bracket("@dpaudit.example(", tuple(each.expression for each in sources), ")", ("", ""))
-    lines = laid_out(call, width)
+    lines = laid_out(call, PIN_WIDTH)
     if len(lines) > MAX_LINES:
         return Pin(reason=_TOO_LONG)
     kept = (line for line in imports if not _is_at_hand(line.split(), at_hand))
@@ -97,9 +97,6 @@ def _pin(sources: list[Source], width: int, at_hand: Collection[str], more: tupl
 
 def _is_at_hand(words: list[str], modules: Collection[str]) -> bool:
     return words[0] == "from" and words[1] in modules
-
-
-# --- source ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +123,18 @@ Expression = str | Bracket
 Imports = set[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """An expression, and the lines that import what it names."""
 
     expression: Expression
     imports: tuple[str, ...]
-
-    @property
-    def flat(self) -> str:
-        """The expression on one line."""
-        return _flat(self.expression)
 
 
 def source_of(value: Any) -> Source | None:
     """The source of a value; None where no source gives the very same value back.
 
     >>> found = source_of({"day": datetime.date(2020, 2, 29), "x": -0.0})
-    >>> print(found.flat, found.imports)
+    >>> print(*laid_out(found.expression, 60), found.imports)
     {'day': datetime.date(2020, 2, 29), 'x': -0.0} ('import datetime',)
     >>> print(source_of(object()))
     None
@@ -153,7 +144,7 @@ def source_of(value: Any) -> Source | None:
         written = Source(_written(value, imports), tuple(sorted(imports)))
         names: dict[str, Any] = {}
         exec("\n".join(written.imports), names)
-        same = canonical(eval(written.flat, names)) == canonical(value)
+        same = canonical(eval(_flat(written.expression), names)) == canonical(value)
     except Exception:  # of whatever kind: then there is no source
         return None
     return written if same else None

@@ -24,9 +24,6 @@ _TO_THE_RIGHT = {"draws", "seconds"}
 Key = tuple[str, ...]
 
 
-# --- a test run -----------------------------------------------------------------------------------
-
-
 class Row(NamedTuple):
     """One assertion, in words."""
 
@@ -82,9 +79,6 @@ def _laid_out(cells: Sequence[str], widths: Sequence[int], to_the_right: Iterabl
         for cell, width, right in zip(cells, widths, to_the_right, strict=True)
     )
     return _GAP.join(shown).rstrip()
-
-
-# --- two sets -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,9 +100,6 @@ def replayed(found: Replayed) -> str:
     )
 
 
-# --- the headline ---------------------------------------------------------------------------------
-
-
 def _headline(audit: Audit) -> str:
     word = glued(f"{audit.verdict.value.upper()}:")
     return f"{word} {wording.finding(audit, f'alpha = {upper(audit.alpha)}')}"
@@ -130,9 +127,6 @@ def _meaning_of_replay(found: Replayed) -> str:
         "This is not a proof of privacy: one event was counted, and nothing was searched. Another "
         "pair or event, or more draws, may still break the claim. To search anew: dpaudit audit."
     )
-
-
-# --- the parts ------------------------------------------------------------------------------------
 
 
 def _findings(audit: Audit) -> list[list[str]]:
@@ -257,9 +251,6 @@ def _warnings(audit: Audit) -> list[str]:
     return lines + (_row("", f"and {count(more, 'more warning')}") if more > 0 else [])
 
 
-# --- while it runs --------------------------------------------------------------------------------
-
-
 def progress_line(
     progress: Progress, *, symbol: str | None = None, width: int = PROGRESS_WIDTH
 ) -> str:
@@ -322,9 +313,6 @@ def _left(progress: Progress) -> str:
         left = progress.budget - progress.samples
         ends.append(progress.seconds / progress.samples * left)
     return f"{duration(max(min(ends), 0.0))} left" if ends else ""
-
-
-# --- lines ----------------------------------------------------------------------------------------
 
 
 def _joined(*blocks: Sequence[str]) -> str:

@@ -47,9 +47,6 @@ def glued(text: str) -> str:
     return text.replace(" ", GLUE)
 
 
-# --- the verdict ----------------------------------------------------------------------------------
-
-
 def finding(audit: Audit, *notes: str) -> str:
     """What was found about which claim, with notes behind it in brackets."""
     name, claim = one_line(audit.mechanism, MAX_NAME), glued(one_line(str(audit.claim), MAX_NAME))
@@ -154,9 +151,6 @@ def _advice(forecast: int | None, where: str) -> str:
     if forecast is None:
         return "More draws may decide it."
     return f"About {count(forecast, 'more draw')}{where} would decide it (an estimate)."
-
-
-# --- a counterexample -----------------------------------------------------------------------------
 
 
 def event(found: Counterexample) -> str:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dpaudit.results import Audit
 
 INK, MUTED, RULE, PAPER = "#1d2733", "#5a6570", "#d5dae0", "#fffffe"
-DATA, DATA_PALE = "#0b62a8", "#b5d3ec"
-NEIGHBOUR, NEIGHBOUR_PALE = "#b84e0a", "#f5cfae"
+DATA_COLOURS = DATA, DATA_PALE = "#0b62a8", "#b5d3ec"
+NEIGHBOUR_COLOURS = NEIGHBOUR, NEIGHBOUR_PALE = "#b84e0a", "#f5cfae"
 ALLOWED, BROKEN = "#e6eaee", "#8e2a5b"
 
 WIDTH_INCHES = 4.8  # two figures side by side on a screen, one on a phone
@@ -139,11 +139,8 @@ def _own_ids(svg: str, name: str) -> str:
     """Keep only ids that something refers to, and put the name before them."""
     wanted = re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", svg)
     used = {one or other for one, other in wanted}
-    svg = re.sub(
-        r' id="([^"]+)"',
-        lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "",
-        svg,
-    )
+    for own in set(re.findall(r' id="([^"]+)"', svg)):
+        svg = svg.replace(f' id="{own}"', f' id="{name}-{own}"' if own in used else "")
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
     return re.sub(r"href=\"#([^\"]+)\"", rf'href="#{name}-\1"', svg)
 

@@ -27,9 +27,6 @@ _LEVELS = 401  # of a profile: any level is safe, more of them are sharper
 _LAST_LEVEL = 20.0
 
 
-# --- the privacy curve ----------------------------------------------------------------------------
-
-
 def _draw_curve(audit: Audit) -> Figure:
     """The claim's delta over epsilon, with the certified curve or bound."""
     figure, [panel] = canvas.panels()
@@ -132,9 +129,6 @@ def _first_zero(found: Counterexample) -> float:
     if found.unlikely.upper <= 0.0 or found.likely.lower <= 0.0:
         return 0.0
     return max(math.log(found.likely.lower / found.unlikely.upper), 0.0)
-
-
-# --- the trade-off of errors ----------------------------------------------------------------------
 
 
 def _draw_trade_off(audit: Audit) -> Figure:

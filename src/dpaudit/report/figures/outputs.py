@@ -65,17 +65,9 @@ def _draw_one(panel: Axes, outline: OutputHistogram) -> None:
     """Both datasets of one place, back to back."""
     edges, order = _laid_out(outline)
     hit = any(outline.data_hits) or any(outline.neighbour_hits)
-    sides = (
-        ("A", 1.0, outline.data, outline.data_hits, (canvas.DATA, canvas.DATA_PALE)),
-        (
-            "B",
-            -1.0,
-            outline.neighbour,
-            outline.neighbour_hits,
-            (canvas.NEIGHBOUR, canvas.NEIGHBOUR_PALE),
-        ),
-    )
-    for name, sign, counts, hits, (dark, pale) in sides:
+    data = ("A", 1.0, outline.data, outline.data_hits, canvas.DATA_COLOURS)
+    neighbour = ("B", -1.0, outline.neighbour, outline.neighbour_hits, canvas.NEIGHBOUR_COLOURS)
+    for name, sign, counts, hits, (dark, pale) in (data, neighbour):
         whole, part = (sign * _heights(row, sum(counts), order) for row in (counts, hits))
         said = f"on {name}, in the event" if hit else f"on {name}"
         panel.stairs(whole, edges, fill=True, color=pale, label=None if hit else said)
@@ -92,12 +84,10 @@ def _laid_out(outline: OutputHistogram) -> tuple[list[float], list[int]]:
 
     Bar `k` stands around `k`: bins touch each other, values stand apart.
     """
-    edges, order = [-0.5], list(range(outline.bins))
-    edges += [place + 0.5 for place in range(outline.bins)]
-    for place in range(outline.bins, len(outline.data)):
-        edges += [place - 0.36, place + 0.36]
-        order += [-1, place]
-    return edges, order
+    bins, places = range(outline.bins), range(outline.bins, len(outline.data))
+    edges = [-0.5, *(place + 0.5 for place in bins)]
+    edges += [place + side for place in places for side in (-0.36, 0.36)]
+    return edges, [*bins, *(each for place in places for each in (-1, place))]
 
 
 def _heights(counts: tuple[int, ...], total: int, order: list[int]) -> Floats:

@@ -22,9 +22,6 @@ MAX_STEPS = 200  # points; of longer searches the best of each few pairs are sho
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-# --- the evidence ---------------------------------------------------------------------------------
-
-
 def _draw_evidence(audit: Audit) -> Figure:
     """The wealth after each batch on a logarithmic scale, with the line of a refutation."""
     figure, [panel] = canvas.panels()
@@ -77,9 +74,6 @@ EVIDENCE = FigureKind(
 )
 
 
-# --- the search -----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """Some pairs in a row: the number of the first, the best growth, the mean draws of a pair."""
@@ -99,8 +93,9 @@ def _draw_search(audit: Audit) -> Figure:
     numbers = [step.number for step in steps]
     above.plot(numbers, [step.growth for step in steps], "o", color=DATA, markersize=2.6)
     above.axhline(0.0, color=MUTED, linewidth=0.8)
+    best = audit.strongest
     for number, record in enumerate(audit.history, 1):
-        if _is_same(record, audit.strongest):
+        if best and (record.log_wealth, record.pair) == (best.log_wealth, best.pair):
             above.plot([number], [record.growth], "D", color=BROKEN, ms=5.5, fillstyle="none")
             break
     width = numbers[1] - numbers[0] if len(numbers) > 1 else 1
@@ -120,24 +115,8 @@ def _draw_search(audit: Audit) -> Figure:
     return figure
 
 
-def _is_same(record: PairRecord, other: PairRecord | None) -> bool:
-    if other is None or record.log_wealth != other.log_wealth:
-        return False
-    return record.pair == other.pair
-
-
 def thinned(history: Sequence[PairRecord], most: int) -> list[Step]:
-    """At most `most` steps: of a longer history the best of each few pairs, and their mean draws.
-
-    >>> from dpaudit.neighbours import Pair
-    >>> from dpaudit.results import PairRecord
-    >>> pair = Pair([1], [0])
-    >>> records = [
-    ...     PairRecord(pair=pair, samples=10 * n, log_wealth=0.0, growth=-0.1 * n) for n in range(4)
-    ... ]
-    >>> [(step.number, step.draws) for step in thinned(records, 2)]
-    [(1, 5.0), (3, 25.0)]
-    """
+    """At most `most` steps: of a longer history the best of each few pairs and their mean draws."""
     size = -(-len(history) // most)
     groups = [history[start : start + size] for start in range(0, len(history), size)]
     return [
