@@ -80,11 +80,11 @@ test-pinned-%: .venv-%/.pinned
 	@.venv-$*/bin/dpaudit demo
 
 # One environment each: what they pin does not always fit together.
-test-adapters: $(LIBRARIES:%=test-adapter-%) ## the adapters, each on the newest release of its library
+test-adapters: $(LIBRARIES:%=test-adapter-%) ## the integrations, each on the newest release of its library
 
 test-adapter-%: .venv-%/.installed
 	@echo "== $*"
-	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/adapters/test_$(subst -,_,$*).py src/dpaudit/adapters/$(subst -,_,$*).py
+	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/integrations/test_$(subst -,_,$*).py src/dpaudit/integrations/$(subst -,_,$*).py
 	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/unit/test_docs.py -k libraries
 
 # In one environment each, as the tests are; dp-accounting computes claims and has no mechanisms.

@@ -201,12 +201,11 @@ class Run:
         """Show all audits of the run, one line each, the same whatever ran first."""
         if not self._rows:
             return
-        from dpaudit.report import Row
-        from dpaudit.report.table import table
+        from dpaudit.report import Row, run_table
 
         terminalreporter.section("dpaudit")
         ordered = sorted(self._rows, key=lambda entry: entry[0])
-        for line in table([Row(*row) for _, row in ordered]):
+        for line in run_table([Row(*row) for _, row in ordered]):
             terminalreporter.write_line(line)
         if self._settings.report is not None:
             terminalreporter.write_line(f"saved in {self._settings.report}")

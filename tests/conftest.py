@@ -36,7 +36,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def _loaded() -> None:
     """Runs of pytest in this process forget what they load: what they need comes before them."""
     import dpaudit
-    import dpaudit.report.table
+    import dpaudit.report
     from dpaudit.zoo import LaplaceCount
 
     for name in dpaudit.__all__:

@@ -1,7 +1,8 @@
-"""Audits to be shown: one of each verdict, made once a run."""
+"""Audits to be shown: one of each verdict, made once a run or written down with plain numbers."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -9,7 +10,17 @@ from typing import Any
 import numpy as np
 
 import dpaudit
-from dpaudit.results import Audit, Evidence, Verdict, forecast_of
+from dpaudit.claims import PureDP
+from dpaudit.neighbours import Pair
+from dpaudit.results import (
+    Audit,
+    Counterexample,
+    Evidence,
+    PairRecord,
+    Tally,
+    Verdict,
+    forecast_of,
+)
 
 NASTY = "<script>alert(1)</script>\"'&$x^$<b>"
 
@@ -59,3 +70,69 @@ def of_words() -> Audit:
     mechanism.__name__ = NASTY
     pairs: list[Any] = [([NASTY], [])]
     return dpaudit.audit(mechanism, dpaudit.PureDP(0.5), pairs, rng=7, samples=20_000)
+
+
+# --- written down ---------------------------------------------------------------------------------
+
+PAIR = Pair(np.array([1.0]), np.array([-1.0]))
+REFUTED = Audit(
+    mechanism="clipped_sum",
+    claim=PureDP(1.0),
+    verdict=Verdict.REFUTED,
+    lower_bound=1.80999,
+    counterexample=Counterexample(
+        pair=PAIR,
+        event="output > 0.773",
+        likelier="data",
+        data=Tally(hits=4012, draws=10000, lower=0.37774, upper=0.4251),
+        neighbour=Tally(hits=641, draws=10000, lower=0.0533, upper=0.07401),
+        delta=0.0,
+        epsilon_lower=math.log(0.37774 / 0.07401),
+        alpha=1e-6,
+        seed=(7, 0, 3),
+    ),
+    evidence=Evidence(trace=((24000, 14.2),), log_wealth=14.2, peak=14.2),
+    samples=44000,
+    seconds=1.234,
+    alpha=1e-6,
+    rng_seed=7,
+    pairs_tried=1,
+    neighbours="replace one of at most 5 records of floats(-1, 1)",
+    strongest=PairRecord(pair=PAIR, samples=24000, log_wealth=14.2, growth=6e-4),
+    detectable=None,
+    forecast=None,
+    history=(),
+    warnings=(),
+    interrupted=False,
+    version="0.1.0",
+)
+NOT_REFUTED = replace(
+    REFUTED,
+    mechanism="laplace_count",
+    verdict=Verdict.NOT_REFUTED,
+    lower_bound=0.96,
+    counterexample=None,
+    evidence=Evidence(trace=((300000, -0.4),), log_wealth=-0.4, peak=1.1),
+    samples=300000,
+    seconds=83.0,
+    pairs_tried=24,
+    neighbours="add or remove one of at most 6 records of floats(0, 1)",
+    strongest=PairRecord(
+        pair=Pair(np.array([1.0]), np.array([])), samples=9000, log_wealth=0.2, growth=1e-5
+    ),
+    detectable=1.0931,
+)
+UNDECIDED = replace(
+    NOT_REFUTED,
+    verdict=Verdict.UNDECIDED,
+    lower_bound=0.97,
+    evidence=Evidence(trace=((300000, 8.6),), log_wealth=8.6, peak=8.7),
+    detectable=None,
+    forecast=41000,
+)
+AUDITS = (REFUTED, NOT_REFUTED, UNDECIDED)
+
+
+def with_event(audit: Audit, **changes: Any) -> Audit:
+    assert audit.counterexample is not None
+    return replace(audit, counterexample=replace(audit.counterexample, **changes))

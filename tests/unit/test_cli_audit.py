@@ -42,8 +42,8 @@ def test_the_report_is_printed_without_colour_off_a_terminal(fake: FakeAudit) ->
 
 def test_quiet_prints_the_headline(fake: FakeAudit) -> None:
     result = run(*GOOD, "--quiet")
-    line = "NOT REFUTED: ClippedSum, claimed 1-DP: epsilon >= 0.9 certified (alpha = 1e-06)\n"
-    assert result.output == line
+    line = "NOT REFUTED: ClippedSum, claimed 1-DP: at least epsilon 0.9 leaks"
+    assert result.output == f"{line} (certified, alpha = 1e-06)\n"
     assert fake.options["progress"] is None
 
 

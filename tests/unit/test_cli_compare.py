@@ -12,8 +12,7 @@ from commands import ANSWER, error_line, run
 
 from dpaudit.claims import Claim, GaussianDP, Profile, PureDP
 from dpaudit.neighbours import Pair
-from dpaudit.report import Change, changes_between, is_past_claim, summary
-from dpaudit.report.changes import table
+from dpaudit.report import Change, change_table, changes_between, is_past_claim, summary
 from dpaudit.results import Audit, Evidence, PairRecord, Verdict
 
 RECORD = PairRecord(pair=Pair([0.0], []), samples=2850, log_wealth=0.0, growth=0.0)
@@ -89,17 +88,17 @@ def test_the_table_in_full() -> None:
     new = [like("median"), refuted("sum"), refuted("svt", 5.7999)]
     changes = changes_between(old, new)
     assert (
-        table(changes)
+        change_table(changes)
         == """\
-change         mechanism  verdict      certified           draws
--------------  ---------  -----------  ------------------  ------
-now refuted    sum        not refuted  nothing             2850
-               1-DP       -> refuted   -> epsilon >= 1.86  -> 81k
-missing        count      not refuted  epsilon >= 0.6      2850
+change         mechanism  verdict      leaks at least   draws
+-------------  ---------  -----------  ---------------  ------
+now refuted    sum        not refuted  nothing          2850
+               1-DP       -> refuted   -> epsilon 1.86  -> 81k
+missing        count      not refuted  epsilon 0.6      2850
                1-DP
-still refuted  svt        refuted      epsilon >= 5.79     81k
+still refuted  svt        refuted      epsilon 5.79     81k
                1-DP
-new            median     not refuted  epsilon >= 0.6      2850
+new            median     not refuted  epsilon 0.6      2850
                1-DP"""
     )
     assert summary(changes) == (

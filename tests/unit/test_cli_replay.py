@@ -114,8 +114,8 @@ def test_the_simplest_is_replayed(here: Callable[..., Path]) -> None:
     assert found is not None
     plainer = dataclasses.replace(found, pair=dpaudit.Pair([3.0], [1.0]))
     here(simplest=plainer, samples=40_000)
-    assert "  data        [3.0]" in run("replay", "audit.json", "--simplest").output
-    assert "  data        [1.0]" in run("replay", "audit.json").output
+    assert "  A = [3.0]" in run("replay", "audit.json", "--simplest").output
+    assert "  A = [1.0]" in run("replay", "audit.json").output
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ def test_off_a_terminal_a_line_is_printed_now_and_then(fake: FakeAudit) -> None:
     fake.progress = [dataclasses.replace(PROGRESS, seconds=float(at)) for at in (1, 5, 11, 12, 22)]
     lines = run(*GOOD).output.splitlines()
     assert lines[:2] == [
-        "1000 of 9000 draws, 90/s, 1 min 28 s left, epsilon >= 0.5, evidence 7%, pair 1",
-        "1000 of 9000 draws, 45/s, 2 min 56 s left, epsilon >= 0.5, evidence 7%, pair 1",
+        "1000 of 9000 draws, 1 min 28 s left, epsilon 0.5 leaks, evidence 7%, pair 1",
+        "1000 of 9000 draws, 2 min 56 s left, epsilon 0.5 leaks, evidence 7%, pair 1",
     ]
     assert lines[2].startswith("NOT REFUTED: ")
 

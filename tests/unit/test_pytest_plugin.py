@@ -28,24 +28,24 @@ def test_turn():
 FIRST_RUN = """\
 E       dpaudit.PrivacyViolation: count is not 1-DP: epsilon >= 7.36
 E
-E         data        [1.0]
-E         neighbour   []
-E         event       output = 0 (likelier on neighbour)
+E         A = [1.0]
+E         B = []
+E         event       output = 0 (likelier on B)
 E
-E         on data           0 of 24,000 draws: probability at most 0.000634
-E         on neighbour 24,000 of 24,000 draws: probability at least 0.999
+E         on A             0 of 24,000 draws: probability at most 0.000634
+E         on B        24,000 of 24,000 draws: probability at least 0.999
 E
 E         The claim allows at most e^1 = 2.72 times.
-E         Seen: at least 1.57e+03 times, so this event alone shows
-E         epsilon >= 7.36.
+E         Seen: at least 1.57e+03 times, so by this event alone at least
+E         epsilon 7.36 leaks.
 E         If the claim held, an audit like this would accuse it with probability
 E         at most 1e-06.
 E
 E         The simplest pair that still breaks the claim:
-E         data        [0.0]
-E         neighbour   []
-E         event       output = 0 (likelier on neighbour)
-E         shows       epsilon >= 6.67, on 12,000 fresh draws of either side
+E         A = [0.0]
+E         B = []
+E         event       output = 0 (likelier on B)
+E         shows       at least epsilon 6.67 leaks, on 12,000 fresh draws each
 E         The bounds of either event hold alone with probability at least
 E         1 - 1e-06, those of both together with at least 1 - 2e-06.
 E
@@ -63,15 +63,16 @@ E                     in the next run
 SECOND_RUN = """\
 E       dpaudit.PrivacyViolation: count is not 1-DP: epsilon >= 1.26
 E
-E         data        [0.0]
-E         neighbour   []
-E         event       output = 0 (likelier on neighbour)
+E         A = [0.0]
+E         B = []
+E         event       output = 0 (likelier on B)
 E
-E         on data       0 of 64 draws: probability at most 0.22
-E         on neighbour 64 of 64 draws: probability at least 0.78
+E         on A         0 of 64 draws: probability at most 0.22
+E         on B        64 of 64 draws: probability at least 0.78
 E
 E         The claim allows at most e^1 = 2.72 times.
-E         Seen: at least 3.54 times, so this event alone shows epsilon >= 1.26.
+E         Seen: at least 3.54 times, so by this event alone at least
+E         epsilon 1.26 leaks.
 E         If the claim held, an audit like this would accuse it with probability
 E         at most 5e-07.
 E
@@ -129,10 +130,11 @@ def test_the_summary_has_a_line_for_each_audit(project: Project) -> None:
     result = project.run("-q", "--dpaudit-report=audits")
     result.assert_outcomes(failed=1, passed=1)
     headings, answers, count, where, *_ = lines_between(result, f"{'=' * 35} dpaudit", "=")
-    assert headings.split() == ["mechanism", "claim", "verdict", "certified", "draws", "seconds"]
+    names = ["mechanism", "claim", "verdict", "leaks at least", "draws", "seconds"]
+    assert re.split(" {2,}", headings) == names
     assert re.fullmatch(r"RandomizedResponse  1-DP   not refuted  \S.+ +136 +\d+\.\d", answers)
     assert re.fullmatch(
-        r"count               1-DP   refuted      epsilon >= 7\.36   120k +\d+\.\d", count
+        r"count               1-DP   refuted      epsilon 7\.36     120k +\d+\.\d", count
     )
     assert where == f"saved in {project.path / 'audits'}"
 
@@ -309,7 +311,7 @@ def test_workers_find_the_same_and_the_controller_shows_it(project: Project) -> 
     result.assert_outcomes(failed=1, passed=2)
     _, answers, count, *_ = lines_between(result, f"{'=' * 35} dpaudit", "=")
     assert answers.startswith("RandomizedResponse  1-DP   not refuted  ")
-    assert count.startswith("count               1-DP   refuted      epsilon >= 7.36   120k")
+    assert count.startswith("count               1-DP   refuted      epsilon 7.36     120k")
     seeds = {name: audit.rng_seed for name, audit in project.saved().items()}
     assert seeds == {name: audit.rng_seed for name, audit in project.saved("alone").items()}
     alone = (project.path / "kept-alone").iterdir()

@@ -58,7 +58,7 @@ def test_an_error_on_one_dataset_refutes_and_is_told() -> None:
     assert found.counterexample.data.hits == 0
     (warning,) = found.warnings
     assert "ValueError on []: 'a mean needs at least one record'" in warning
-    assert "raises ValueError (likelier on neighbour)" in str(found)
+    assert "raises ValueError (likelier on B)" in str(found)
 
 
 @TOLD

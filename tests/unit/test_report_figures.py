@@ -11,8 +11,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from reported import of_words, refuted, undecided, verdicts
 
-from dpaudit.report import as_svg, thinned
-from dpaudit.report.figures import curve, evidence, outputs, search, trade_off
+from dpaudit.report import CURVE, EVIDENCE, OUTPUTS, SEARCH, TRADE_OFF, as_svg, thinned
 from dpaudit.results import Evidence, OutputHistogram
 
 
@@ -104,13 +103,13 @@ def test_figures_in_words() -> None:
     audit = refuted()
     found = audit.counterexample
     assert found is not None
-    assert f"{found.data.rate:.1%} of the draws on data" in outputs.alt(audit)
-    assert "allows delta 0.463 at 0 and 0 at epsilon 1" in curve.alt(audit)
-    assert "was reached" in evidence.alt(audit)
-    assert "was not reached" in evidence.alt(verdicts()["not-refuted"])
-    assert "false positive rate of at most" in trade_off.alt(audit)
-    assert "tried" in search.alt(audit)
-    assert "holds" in outputs.alt(of_words())
+    assert f"{found.data.rate:.1%} of the draws on A" in OUTPUTS.alt(audit)
+    assert "allows delta 0.463 at 0 and 0 at epsilon 1" in CURVE.alt(audit)
+    assert "was reached" in EVIDENCE.alt(audit)
+    assert "was not reached" in EVIDENCE.alt(verdicts()["not-refuted"])
+    assert "false positive rate of at most" in TRADE_OFF.alt(audit)
+    assert "tried" in SEARCH.alt(audit)
+    assert "holds" in OUTPUTS.alt(of_words())
 
 
 @pytest.mark.parametrize(
@@ -124,7 +123,7 @@ def test_figures_in_words() -> None:
 )
 def test_any_evidence_can_be_drawn(found: Evidence) -> None:
     audit = replace(undecided(), evidence=found)
-    as_svg(audit.plot.evidence(), name="evidence", alt=evidence.alt(audit))
+    as_svg(audit.plot.evidence(), name="evidence", alt=EVIDENCE.alt(audit))
 
 
 def test_a_long_search_is_thinned_to_the_best_of_each_few() -> None:

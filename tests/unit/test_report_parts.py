@@ -11,23 +11,13 @@ import numpy as np
 import pytest
 from reported import not_refuted, refuted
 
+from dpaudit import events
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
-from dpaudit.events import (
-    Above,
-    Below,
-    Between,
-    Both,
-    Equals,
-    Event,
-    IsNumber,
-    IsWord,
-    Outside,
-    Rule,
-    rule_of,
-)
+from dpaudit.events import Event, Rule, rule_of
 from dpaudit.neighbours import NO_DATASETS, Pair
 from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder
 from dpaudit.report import (
+    MAX_JSON,
     compared,
     delta_lower,
     error_box,
@@ -36,7 +26,6 @@ from dpaudit.report import (
     raw_json,
     trade_off,
 )
-from dpaudit.report.raw import MOST
 from dpaudit.results import Counterexample, PairRecord, Tally, audit_from_json
 
 OUTPUTS: list[Any] = [
@@ -67,22 +56,22 @@ def _events(encoder: Encoder) -> list[Event]:
     names = encoder.names
     count, tag = names.index("output['count']"), names.index("output['tag']")
     second, length = names.index("output['values'][1]"), names.index("len(output['values'])")
-    words = [IsWord(tag, code) for code in encoder.codes(tag).values()]
+    words = [events.IsWord(tag, code) for code in encoder.codes(tag).values()]
     return [
-        Above(count, 2.0),
-        Below(count, 1e300),
-        Between(second, -2.0, 2.0),
-        Outside(length, 1.0, 2.5),
-        Equals(count, 3.0),
-        Equals(second, 1.5),
-        Below(length, 2.0),
-        IsNumber(count),
-        IsWord(count, NAN),
-        IsWord(count, PLUS_INF),
-        IsWord(count, MISSING),
-        IsWord(second, MISSING),
-        IsWord(second, NONE),
-        Both(Outside(length, 1.0, 1.5), IsNumber(second)),
+        events.Above(count, 2.0),
+        events.Below(count, 1e300),
+        events.Between(second, -2.0, 2.0),
+        events.Outside(length, 1.0, 2.5),
+        events.Equals(count, 3.0),
+        events.Equals(second, 1.5),
+        events.Below(length, 2.0),
+        events.IsNumber(count),
+        events.IsWord(count, NAN),
+        events.IsWord(count, PLUS_INF),
+        events.IsWord(count, MISSING),
+        events.IsWord(second, MISSING),
+        events.IsWord(second, NONE),
+        events.Both(events.Outside(length, 1.0, 1.5), events.IsNumber(second)),
         *words,
     ]
 
@@ -108,12 +97,12 @@ def test_the_code_of_a_real_event_says_what_its_rule_says() -> None:
 @pytest.mark.parametrize(
     ("place", "event"),
     [
-        ("output (rest)", Above(0, 1.0)),
-        ("output[0]'", Above(0, 1.0)),
-        ("output[<Colour.RED: 1>]", Above(0, 1.0)),
-        ("output", IsWord(0, MISSING)),
-        ("output", IsWord(0, 99)),
-        ("output", Both(Above(0, 1.0), IsWord(0, MISSING))),
+        ("output (rest)", events.Above(0, 1.0)),
+        ("output[0]'", events.Above(0, 1.0)),
+        ("output[<Colour.RED: 1>]", events.Above(0, 1.0)),
+        ("output", events.IsWord(0, MISSING)),
+        ("output", events.IsWord(0, 99)),
+        ("output", events.Both(events.Above(0, 1.0), events.IsWord(0, MISSING))),
     ],
 )
 def test_what_plain_python_cannot_say_is_left_out(place: str, event: Event) -> None:
@@ -123,8 +112,8 @@ def test_what_plain_python_cannot_say_is_left_out(place: str, event: Event) -> N
 def test_a_word_too_long_to_be_kept_whole_is_left_out() -> None:
     encoder = Encoder()
     encoder.encode(["x" * 1000, "y"])
-    assert event_code(rule_of(IsWord(0, 5), encoder)) is None
-    assert "'y'" in _said(IsWord(0, 6), encoder)
+    assert event_code(rule_of(events.IsWord(0, 5), encoder)) is None
+    assert "'y'" in _said(events.IsWord(0, 6), encoder)
 
 
 # --- datasets side by side ------------------------------------------------------------------------
@@ -212,9 +201,9 @@ def test_the_certified_curve_is_the_same_whichever_side_is_called_data() -> None
 
 
 def test_the_errors_of_an_event() -> None:
-    box = error_box(COUNTED)
-    assert box.false_positive == (0.02, 0.05, 0.1)
-    assert box.false_negative == (0.4, 0.5, 0.6)
+    false_positive, false_negative = error_box(COUNTED)
+    assert false_positive == (0.02, 0.05, 0.1)
+    assert false_negative == (0.4, 0.5, 0.6)
 
 
 def test_the_trade_off_of_pure_dp_is_that_of_randomized_response() -> None:
@@ -261,7 +250,7 @@ def test_a_long_audit_is_cut_and_is_still_json() -> None:
     audit = replace(not_refuted(), strongest=record, history=(record,) * 100, mechanism="x" * 9_000)
     text, whole = raw_json(audit)
     assert not whole
-    assert len(text) <= MOST
+    assert len(text) <= MAX_JSON
     saved = json.loads(text)
     assert "more" in saved["strongest"]["pair"]["data"][-1]
     assert len(saved["mechanism"]) <= 2_000

@@ -41,20 +41,21 @@ def test_a_refuting_replay_in_full() -> None:
         == """\
 REFUTED AGAIN: clipped_sum is not 1-DP: epsilon >= 1.29 (alpha = 1e-06)
 
-  data        [1.0]
-  neighbour   [-1.0]
-  event       output > 1 (likelier on data)
+  A = [1.0]
+  B = [-1.0]
+  event       output > 1 (likelier on A)
 
-  on data      604 of 1,217 draws: probability at least 0.424
-  on neighbour  88 of 1,217 draws: probability at most 0.117
+  on A        604 of 1,217 draws: probability at least 0.424
+  on B         88 of 1,217 draws: probability at most 0.117
 
   The claim allows at most e^1 = 2.72 times.
-  Seen: at least 3.65 times, so this event alone shows epsilon >= 1.29.
+  Seen: at least 3.65 times, so by this event alone at least
+  epsilon 1.29 leaks.
   If the claim held, a replay like this would accuse it with probability
   at most 1e-06.
 
   replayed    sums.py:clipped_sum
-  before      epsilon >= 1.86, 24,000 draws of a side
+  before      at least epsilon 1.86 leaks, 24,000 draws each
   seed        8"""
     )
     assert str(REFUTED) == replayed(REFUTED)
@@ -68,21 +69,22 @@ def test_a_replay_that_does_not_refute_in_full() -> None:
 NOT REFUTED: clipped_sum, claimed 1-DP, by this event on these draws
   (alpha = 1e-06)
 
-  data        [1.0]
-  neighbour   [-1.0]
-  event       output > 1 (likelier on data)
+  A = [1.0]
+  B = [-1.0]
+  event       output > 1 (likelier on A)
 
-  on data      600 of 1,217 draws: probability at least 0.421
-  on neighbour 300 of 1,217 draws: probability at most 0.313
+  on A        600 of 1,217 draws: probability at least 0.421
+  on B        300 of 1,217 draws: probability at most 0.313
 
   The claim allows at most e^1 = 2.72 times.
-  Seen: at least 1.34 times, so this event alone shows epsilon >= 0.298.
+  Seen: at least 1.34 times, so by this event alone at least
+  epsilon 0.298 leaks.
   This is not a proof of privacy: one event was counted, and nothing was
   searched. Another pair or event, or more draws, may still break the
   claim. To search anew: dpaudit audit.
 
   replayed    clipped_sum
-  before      epsilon >= 1.86, 24,000 draws of a side
+  before      at least epsilon 1.86 leaks, 24,000 draws each
   seed        8"""
     )
 

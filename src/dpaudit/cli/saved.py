@@ -65,8 +65,7 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
       dpaudit compare audits-of-main/ audits/
     """
     from dpaudit.errors import AmbiguousAudits
-    from dpaudit.report import changes_between, summary
-    from dpaudit.report.changes import table
+    from dpaudit.report import change_table, changes_between, summary
 
     before, now = (list(map(read_audit, _audit_files(path))) for path in (old, new))
     try:
@@ -77,7 +76,7 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
         found = [change.to_json() for change in changes]
         click.echo(json.dumps({"changes": found}, indent=1))
     else:
-        click.echo(f"{table(changes)}\n\n{textwrap.fill(summary(changes), WIDTH)}")
+        click.echo(f"{change_table(changes)}\n\n{textwrap.fill(summary(changes), WIDTH)}")
     ctx.exit(WORSE if any(change.is_worse for change in changes) else 0)
 
 

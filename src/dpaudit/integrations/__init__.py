@@ -1,22 +1,30 @@
 """Mechanisms of other libraries, with the claim and the neighbours that they bring themselves.
 
-One file per library. Nothing here imports a library to recognise its objects: whoever has one has
-its library.
+One file per library. Nothing here imports a library to recognise its objects.
 """
 
-from dpaudit.integrations.answers import one_way_answers, whole_answers
+from dpaudit.integrations.building import (
+    any_float,
+    any_integer,
+    needed,
+    one_way_answers,
+    whole_answers,
+)
 from dpaudit.integrations.diffprivlib import from_diffprivlib
 from dpaudit.integrations.dp_accounting import from_dp_accounting
 from dpaudit.integrations.jax_privacy import from_jax_privacy
-from dpaudit.integrations.known import as_subject, brought_by
-from dpaudit.integrations.loading import load_mechanism, load_object, load_target
+from dpaudit.integrations.loading import (
+    as_subject,
+    brought_by,
+    load_mechanism,
+    load_object,
+    load_target,
+)
 from dpaudit.integrations.multi_freq_ldpy import from_multi_freq_ldpy
-from dpaudit.integrations.needed import needed
 from dpaudit.integrations.opacus import from_opacus
-from dpaudit.integrations.opendp import from_opendp, neighbours_of
+from dpaudit.integrations.opendp import from_opendp
 from dpaudit.integrations.pipeline_dp import from_pipeline_dp
 from dpaudit.integrations.pure_ldp import from_pure_ldp
 from dpaudit.integrations.python_dp import from_python_dp
 from dpaudit.integrations.tumult import from_tumult
-from dpaudit.integrations.unbounded import any_float, any_integer
 from dpaudit.mechanism import Subject

@@ -1,7 +1,7 @@
 """diffprivlib: mechanisms, tools and models, each with the claim of its own epsilon and delta.
 
-Their random numbers come from the audit's `rng`, so that an audit can be repeated; a seed that the
-object was given does not make its outputs repeat.
+They draw from the audit's `rng`, so that an audit can be repeated; a seed that the object was given
+is not used.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.claims import PureDP
 from dpaudit.domains import Domain, categories, floats
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.answers import one_way_answers, whole_answers
-from dpaudit.integrations.needed import needed
-from dpaudit.mechanism import Mechanism, Subject, one_at_a_time
+from dpaudit.integrations import building
+from dpaudit.mechanism import Subject
 from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
 from dpaudit.outputs import short
 
@@ -29,6 +28,7 @@ _WHOLE = ("Geometric", "GeometricFolded", "GeometricTruncated", "GaussianDiscret
 _SCORED = ("Exponential", "PermuteAndFlip")
 _LABELLED = ("ExponentialCategorical", "ExponentialHierarchical")  # any two labels are neighbours
 _ADDING = ("histogram", "histogramdd", "histogram2d")  # one record more or less moves one bin by 1
+_NOT_LEARNED = ("n_features_in_", "n_samples_seen_", "n_iter_", "classes_", "labels_")
 
 
 def from_diffprivlib(
@@ -36,47 +36,41 @@ def from_diffprivlib(
 ) -> Subject:
     """Make a subject of a mechanism, a tool or a model of diffprivlib.
 
-    A mechanism promises what its epsilon and delta say, for two values its sensitivity apart; the
-    scores of the exponential mechanism are the data. A tool (`diffprivlib.tools.mean`) is called
-    with the `settings`, and promises their epsilon when one record of `bounds` (or `range`) is
-    replaced; histograms, when one is added or removed. A model (an unfitted estimator) is fitted on
-    `max_records` records, and what it has learned is its output; `records` says what they are:
-    vectors, or `dpaudit.records(x=dpaudit.vectors(...), y=...)` for a model that is taught.
+    A mechanism claims its epsilon and delta for two values its sensitivity apart; the scores of the
+    exponential mechanism are the data. A tool (`diffprivlib.tools.mean`) is called with the
+    `settings`, and claims their epsilon when one record of `bounds` (or `range`) is replaced; a
+    histogram, when one is added or removed. A model (an unfitted estimator) is fitted on
+    `max_records` records, and its output is what it has learned; `records` describes them: vectors,
+    or `dpaudit.records(x=dpaudit.vectors(...), y=...)` for a supervised model.
 
     >>> import dpaudit
     >>> from diffprivlib.mechanisms import Laplace
     >>> print(dpaudit.integrations.from_diffprivlib(Laplace(epsilon=0.5, sensitivity=2)))
     Laplace: 0.5-DP; 1 query answer in [-2, 4], each moving by at most 2
     """
-    if callable(getattr(thing, "randomise", None)):
-        _refuse(settings, thing)
-        return _of_mechanism(thing)
+    name = type(thing).__name__
     if inspect.isfunction(thing):
         return _of_tool(thing, records, max_records, settings)
-    if callable(getattr(thing, "fit", None)) and hasattr(thing, "epsilon"):
-        _refuse(settings, thing)
+    is_mechanism = callable(getattr(thing, "randomise", None))
+    if not is_mechanism and not (callable(getattr(thing, "fit", 0)) and hasattr(thing, "epsilon")):
+        raise InvalidMechanism(
+            f"from_diffprivlib needs a mechanism, a tool or an unfitted model, got {short(thing)}. "
+            "A mechanism is made first: Laplace(epsilon=1, sensitivity=1)."
+        )
+    if settings:
+        raise InvalidMechanism(f"{name} has its settings already; leave out {', '.join(settings)}.")
+    if not is_mechanism:
         return _of_model(thing, records, max_records)
-    raise InvalidMechanism(
-        f"from_diffprivlib needs a mechanism, a tool or an unfitted model, got {short(thing)}. A "
-        "mechanism is made first: Laplace(epsilon=1, sensitivity=1)."
-    )
-
-
-def _of_mechanism(thing: Any) -> Subject:
-    name = type(thing).__name__
-    release = _chosen if name in _SCORED else _randomised
-    return Subject(
-        mechanism=_mechanism(name, partial(release, thing)),
-        claim=_claim(thing.epsilon, thing.delta),
-        neighbours=neighbours_of(name, thing),
-    )
+    release = partial(_chosen if name in _SCORED else _randomised, thing)
+    claim = building.stated_claim(thing.epsilon, thing.delta)
+    return building.released(name, release, claim, neighbours_of(name, thing))
 
 
 def neighbours_of(name: str, thing: Any) -> Relation:
     """The values that a mechanism of this name must not tell apart."""
     if name in _SCORED:
         scores = len(thing.utility), float(thing.sensitivity)
-        return one_way_answers(*scores) if thing.monotonic else query_answers(*scores)
+        return building.one_way_answers(*scores) if thing.monotonic else query_answers(*scores)
     if name == "Binary":
         return replace_one(categories(thing.value0, thing.value1), max_records=1)
     if name in _LABELLED:
@@ -90,12 +84,12 @@ def neighbours_of(name: str, thing: Any) -> Relation:
     if name in _WHOLE:  # the bounds of a folded geometric may be half integers
         least = None if low is None else math.ceil(low)
         most = None if high is None else math.floor(high)
-        return whole_answers(1, int(thing.sensitivity), norm=np.inf, low=least, high=most)
+        return building.whole_answers(1, int(thing.sensitivity), norm=np.inf, low=least, high=most)
     return query_answers(1, float(thing.sensitivity), low=low, high=high)
 
 
 def _bound(thing: Any, name: str) -> float | None:
-    """The bound of this name; None if there is none, or an infinite one."""
+    """The finite bound of this name, if there is one."""
     bound = getattr(thing, name, None)
     return None if bound is None or math.isinf(bound) else bound
 
@@ -104,7 +98,8 @@ def _of_tool(
     tool: Callable[..., Any], records: Domain | None, max_records: int, settings: dict[str, Any]
 ) -> Subject:
     name = getattr(tool, "__name__", "tool")
-    epsilon = settings["epsilon"] if "epsilon" in settings else _default(tool, "epsilon")
+    named = inspect.signature(tool).parameters
+    epsilon = settings["epsilon"] if "epsilon" in settings else named["epsilon"].default
     bounds = settings.get("bounds", settings.get("range"))
     if records is None and bounds is None:
         raise InvalidMechanism(
@@ -112,16 +107,11 @@ def _of_tool(
             f"leak: from_diffprivlib({name}, bounds=(0, 1))."
         )
     domain = floats(*map(float, np.ravel(np.asarray(bounds)))) if records is None else records
-    adding = add_or_remove_one(domain, max_records=max_records, min_records=1)
-    return Subject(
-        mechanism=_mechanism(name, partial(_computed, tool, settings)),
-        claim=PureDP(epsilon),
-        neighbours=adding if name in _ADDING else replace_one(domain, max_records=max_records),
-    )
-
-
-def _default(tool: Callable[..., Any], name: str) -> Any:
-    return inspect.signature(tool).parameters[name].default
+    if name in _ADDING:
+        near: Relation = add_or_remove_one(domain, max_records=max_records, min_records=1)
+    else:
+        near = replace_one(domain, max_records=max_records)
+    return building.released(name, partial(_computed, tool, settings), PureDP(epsilon), near)
 
 
 def _of_model(model: Any, records: Domain | None, size: int) -> Subject:
@@ -129,53 +119,34 @@ def _of_model(model: Any, records: Domain | None, size: int) -> Subject:
     if records is None:
         raise InvalidMechanism(
             f"say what {name} is fitted on: from_diffprivlib(model, records=dpaudit.vectors(2, 0, "
-            "1)), or dpaudit.records(x=dpaudit.vectors(2, 0, 1), y=...) for a model that is taught."
+            "1)), or dpaudit.records(x=dpaudit.vectors(2, 0, 1), y=...) for a supervised model."
         )
-    return Subject(
-        mechanism=_mechanism(name, partial(_fitted, model)),
-        claim=PureDP(model.epsilon),
-        neighbours=replace_one(records, min_records=size, max_records=size),
-    )
-
-
-def _mechanism(name: str, release: Callable[..., Any]) -> Mechanism:
-    return Mechanism(name=name, function=one_at_a_time(release))
-
-
-def _claim(epsilon: float, delta: float) -> Claim:
-    return PureDP(epsilon) if delta == 0 else ApproxDP(epsilon, delta)
-
-
-def _refuse(settings: dict[str, Any], thing: Any) -> None:
-    if settings:
-        raise InvalidMechanism(
-            f"{type(thing).__name__} has its settings already; leave out {', '.join(settings)}."
-        )
+    near = replace_one(records, min_records=size, max_records=size)
+    return building.released(name, partial(_fitted, model), PureDP(model.epsilon), near)
 
 
 def _randomised(thing: Any, data: Any, rng: np.random.Generator) -> Any:
     """One output on a single value."""
     fresh = copy.copy(thing)
     fresh._rng = _state(rng)
-    value = data[0]
-    return fresh.randomise(value.item() if isinstance(value, np.generic) else value)
+    return fresh.randomise(building.first_value(data))
 
 
 def _chosen(thing: Any, data: Any, rng: np.random.Generator) -> Any:
-    """The candidate that is chosen by these scores."""
+    """The candidate that these scores choose."""
     named = inspect.signature(type(thing)).parameters
     kept = {each: getattr(thing, each) for each in named if each not in ("utility", "random_state")}
     return type(thing)(**kept, utility=list(map(float, data)), random_state=_state(rng)).randomise()
 
 
 def _computed(tool: Any, settings: dict[str, Any], data: Any, rng: np.random.Generator) -> Any:
-    """One answer of a tool; of a histogram the counts, for the edges are settings."""
+    """One answer of a tool; of a histogram the counts, since the edges are settings."""
     found = tool(data, **{"random_state": _state(rng), "accountant": _unlimited(), **settings})
     return np.asarray(found[0]) if isinstance(found, tuple) else found
 
 
 def _fitted(model: Any, data: Any, rng: np.random.Generator) -> Any:
-    """What a fresh copy of the model learns: its numbers, by the names of its attributes."""
+    """The numbers that a fresh copy of the model learns, in the order of its attributes' names."""
     fresh = type(model)(**{**model.get_params(deep=False), "accountant": _unlimited()})
     fresh.set_params(random_state=_state(rng))
     if isinstance(data, list) and data and isinstance(data[0], dict):
@@ -183,7 +154,7 @@ def _fitted(model: Any, data: Any, rng: np.random.Generator) -> Any:
     else:
         fresh.fit(np.asarray(data))
     learned = sorted(name for name in vars(fresh) if name.endswith("_") and name[0] != "_")
-    kept = [part for name in learned if name not in _KNOWN for part in _numbers(fresh, name)]
+    kept = [part for name in learned if name not in _NOT_LEARNED for part in _numbers(fresh, name)]
     return np.concatenate([part.astype(np.float64) for part in kept])
 
 
@@ -196,13 +167,8 @@ def _numbers(fitted: Any, name: str) -> Iterator[NDArray[Any]]:
     elif name == "tree_":
         for part in ("feature", "threshold", "value"):
             yield np.ravel(getattr(value, part))
-    else:
-        numbers = np.ravel(value)
-        if numbers.dtype.kind in "fiu":
-            yield numbers
-
-
-_KNOWN = ("n_features_in_", "n_samples_seen_", "n_iter_", "classes_", "labels_")  # said, or counts
+    elif np.ravel(value).dtype.kind in "fiu":
+        yield np.ravel(value)
 
 
 def _state(rng: np.random.Generator) -> np.random.RandomState:
@@ -210,5 +176,5 @@ def _state(rng: np.random.Generator) -> np.random.RandomState:
 
 
 def _unlimited() -> Any:
-    """An accountant of its own for each output: one for all would count every draw of an audit."""
-    return needed("diffprivlib.accountant", "diffprivlib").BudgetAccountant()
+    """An accountant for one output: a shared one would count every draw of an audit."""
+    return building.needed("diffprivlib.accountant", "diffprivlib").BudgetAccountant()

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpaudit.claims import Profile
 from dpaudit.errors import InvalidClaim
-from dpaudit.integrations.needed import needed
+from dpaudit.integrations.building import needed
 from dpaudit.outputs import short
 
 
@@ -15,9 +15,8 @@ def from_dp_accounting(accounted: Any, *, name: str | None = None) -> Profile:
     """Make a claim of a privacy loss distribution, an accountant or an event of dp-accounting.
 
     The claim is the whole curve of delta over epsilon, not one point of it: an excess anywhere
-    refutes it. It is asked once for each level. An event is composed in a PLD accountant, whose
-    discretization is pessimistic. The neighbours are those that the accountant has in mind: by
-    default, one record more or less.
+    refutes it. An event is composed in a PLD accountant, whose discretization is pessimistic. The
+    neighbours are those of the accountant: by default, one record more or less.
 
     >>> import dp_accounting, dpaudit
     >>> claim = dpaudit.integrations.from_dp_accounting(

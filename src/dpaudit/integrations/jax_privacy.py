@@ -1,7 +1,6 @@
 """jax-privacy: the steps of an execution plan, with the claim of the plan's own event.
 
-Random numbers come from the audit's `rng`: a seed that the plan was given does not make its noise
-repeat.
+Runs draw from the audit's `rng`; a seed that the plan was given is not used.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from numpy.typing import NDArray
 from dpaudit.claims import Profile
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations.building import check_parts, needed
 from dpaudit.integrations.dp_accounting import from_dp_accounting
-from dpaudit.integrations.needed import needed
 from dpaudit.mechanism import Mechanism, Subject
 from dpaudit.neighbours import add_or_remove_one
-from dpaudit.outputs import short
 
-TOGETHER = 64  # runs that are compiled as one; a call is filled up to a multiple
+RUNS_PER_CALL = 64  # compiled as one; the last call is filled up
+_PARTS = ("clipped_grad", "batch_selection_strategy", "noise_addition_transform", "dp_event")
 
 
 def from_jax_privacy(
@@ -40,12 +39,12 @@ def from_jax_privacy(
     `loss(params, batch)` is what the plan's `clipped_grad` takes; a batch is an array of records,
     or a dict of arrays if `records` are `dpaudit.records(...)`. Each run begins with `params`, and
     an `optimizer` of optax moves them after every step; without one they stay. The output is every
-    noisy gradient of the run: all else is computed from them.
+    noisy gradient of the run, from which all else is computed.
 
-    The claim is the whole curve of the plan's event. Of `num_examples` places in the dataset, one
-    record more or less is in use; the others are padding, as the library has it (its relation is
-    REPLACE_SPECIAL, and its number of examples is known). Plans that a config makes will do, and
-    so will a `DPExecutionPlan` put together from parts of your own.
+    The claim is the whole curve of the plan's event. The dataset has `num_examples` places, a
+    number that counts as known; neighbours use one place more or less, and the others are padding
+    (the library's relation REPLACE_SPECIAL). The plan may come from a config, or be a
+    `DPExecutionPlan` put together from your own parts.
 
     >>> import dpaudit
     >>> import jax.numpy as jnp
@@ -61,12 +60,8 @@ def from_jax_privacy(
     >>> print(subject.claim, round(subject.claim.delta(1.0), 3))
     privacy profile 'SelfComposedDpEvent' 0.127
     """
-    missing = [name for name in _PARTS if not hasattr(plan, name)]
-    if missing:
-        raise InvalidMechanism(
-            f"from_jax_privacy needs a DPExecutionPlan, got {short(plan)}, which has no "
-            f"{missing[0]}. A config has one: config.plan."
-        )
+    hint = " A config has one: config.plan."
+    check_parts(plan, _PARTS, needs="from_jax_privacy needs a DPExecutionPlan", hint=hint)
     if num_examples < 1:
         raise InvalidMechanism(f"num_examples must be at least 1, got {num_examples!r}.")
     run = _Runs(
@@ -82,11 +77,8 @@ def from_jax_privacy(
     )
 
 
-_PARTS = ("clipped_grad", "batch_selection_strategy", "noise_addition_transform", "dp_event")
-
-
 def claim_of(event: Any) -> Profile:
-    """The curve of an event, for datasets of which one place is empty on one side."""
+    """The curve of an event, for datasets of which one has an empty place."""
     accounting = needed("dp_accounting", "jax-privacy")
     relation = accounting.NeighboringRelation.REPLACE_SPECIAL
     accountant = needed("dp_accounting.pld", "jax-privacy").PLDAccountant(relation)
@@ -96,7 +88,7 @@ def claim_of(event: Any) -> Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Runs:
-    """`size` runs of a plan, many of them at once: the noisy gradients of every step."""
+    """The noisy gradients of every step of `size` runs, many of them computed at once."""
 
     batches: Any
     noisy: Callable[..., Any]
@@ -109,13 +101,13 @@ class _Runs:
         indices = _padded(chosen, self.places)
         seeds = rng.integers(2**32, size=(size, 2), dtype=np.uint32)
         found = []
-        for start in range(0, size, TOGETHER):  # the last ones are drawn again, to fill up
-            part = np.arange(start, start + TOGETHER) % size
+        for start in range(0, size, RUNS_PER_CALL):  # the last call repeats the first runs
+            part = np.arange(start, start + RUNS_PER_CALL) % size
             found.append(np.asarray(self.noisy(rows, absent, indices[part], seeds[part])))
         return np.concatenate(found)[:size]
 
     def _filled(self, rows: list[Any]) -> tuple[Any, NDArray[np.bool_]]:
-        """The records as arrays, and which places have none."""
+        """The records as arrays, and which places are empty."""
         full = [*rows, *[self.example] * (self.places - len(rows))]
         absent = np.arange(self.places) >= len(rows)
         if isinstance(self.example, Mapping):
@@ -124,7 +116,7 @@ class _Runs:
 
 
 def _padded(chosen: list[list[Any]], places: int) -> NDArray[np.int64]:
-    """The indices of every batch of every run, filled up with -1 to one length.
+    """The indices of every batch of every run, padded with -1 to one length.
 
     >>> _padded([[[1], []]], 2).tolist()
     [[[1, -1], [-1, -1]]]
@@ -138,13 +130,13 @@ def _padded(chosen: list[list[Any]], places: int) -> NDArray[np.int64]:
 
 
 def _compiled(plan: Any, loss: Callable[..., Any], params: Any, optimizer: Any) -> Any:
-    """Many runs as one call: rows and empty places are theirs in common, batches and seeds not."""
+    """Many runs as one call: they share rows and empty places, but not batches and seeds."""
     jax = needed("jax", "jax-privacy")
     privatizer = plan.noise_addition_transform
     if not any(_is_key(leaf) for leaf in jax.tree.leaves(privatizer.init(params))):
         raise InvalidMechanism(
             "the plan's noise keeps its key to itself (a dense noising matrix does), so it would "
-            "repeat at every run of an audit. Use a StreamingMatrix, whose state holds the key."
+            "repeat in every run of an audit. Use a StreamingMatrix, whose state holds the key."
         )
     one = partial(_gradients, plan.clipped_grad(loss), privatizer, optimizer, params)
     return jax.jit(jax.vmap(one, in_axes=(None, None, 0, 0)))
@@ -160,7 +152,7 @@ def _gradients(
     indices: Any,
     seed: Any,
 ) -> Any:
-    """One run: the noisy gradient of each step, as one vector each."""
+    """One run: the noisy gradient of each step as a vector."""
     jax, optax = needed("jax", "jax-privacy"), needed("optax", "jax-privacy")
     flat = needed("jax.flatten_util", "jax-privacy").ravel_pytree
 

@@ -1,8 +1,10 @@
-"""Finding a mechanism by its name: `pkg.module:function` or `path/to/file.py:function`.
+"""Finding what to audit: a mechanism by its name, and objects of other libraries by their class.
 
-Such a text is the mechanism's target, which audits keep. `one_at_a_time(...)` around it is for a
-function that gives one output a call.
+A name is `pkg.module:function` or `path/to/file.py:function`: the mechanism's target, which audits
+keep. `one_at_a_time(...)` around it is for a function that returns one output per call.
 """
+
+from __future__ import annotations
 
 import difflib
 import importlib
@@ -15,21 +17,75 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dpaudit.claims import Claim
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.known import brought_by
 from dpaudit.mechanism import (
     ONE_AT_A_TIME,
     Mechanism,
     Subject,
     as_mechanism,
     exits_as_errors,
+    name_of,
     one_at_a_time,
 )
 from dpaudit.outputs import short
 
+# Which classes `dpaudit.integrations.from_<library>` accepts. A name that ends in a dot stands for
+# all classes of that package.
+_CLASSES = {
+    "opendp": ("opendp.mod.Measurement", "opendp.mod.Odometer", "opendp.context.Query"),
+    "diffprivlib": ("diffprivlib.mechanisms.base.DPMachine", "diffprivlib.models."),
+    "pure_ldp": ("pure_ldp.core._freq_oracle_client.FreqOracleClient",),
+    "python_dp": (
+        "pydp.algorithms._algorithm.MetaAlgorithm",
+        "pydp.NumericalMechanism",
+        "_partition_selection.",
+    ),
+    "tumult": ("tmlt.core.measurements.base.Measurement",),
+}
+
+
+def as_subject(mechanism: Any, claim: Claim | None, neighbours: Any) -> Subject:
+    """What is audited: the arguments, and what the mechanism brings where one is left out."""
+    brought = brought_by(mechanism)
+    if brought is not None:
+        mechanism = brought.mechanism
+        claim = brought.claim if claim is None else claim
+        neighbours = brought.neighbours if neighbours is None else neighbours
+    if claim is None or neighbours is None:
+        what = "claim" if claim is None else "neighbours"
+        raise TypeError(
+            f"{name_of(mechanism)} brings no {what} of its own. Pass {what}=..., or a subject that "
+            "has both, such as dpaudit.integrations.from_opendp(measurement)."
+        )
+    return Subject(mechanism=mechanism, claim=claim, neighbours=neighbours)
+
+
+def brought_by(value: Any) -> Subject | None:
+    """The subject that a value is, or that a library's object stands for; None if neither.
+
+    No library is imported for this: whoever has such an object has imported its library.
+
+    >>> print(brought_by(len))
+    None
+    """
+    if isinstance(value, Subject):
+        return value
+    for ancestor in type(value).__mro__:
+        full = f"{ancestor.__module__}.{ancestor.__qualname__}"
+        for library, names in _CLASSES.items():
+            if any(full == name or (name[-1] == "." and full.startswith(name)) for name in names):
+                module = importlib.import_module(f"dpaudit.integrations.{library}")
+                subject: Subject = getattr(module, f"from_{library}")(value)
+                return subject
+    return None
+
+
+# --- by name --------------------------------------------------------------------------------------
+
 
 def load_mechanism(text: str) -> Mechanism:
-    """Find the mechanism named `pkg.module:function` or `path/to/file.py:function`.
+    """Find the mechanism of this name.
 
     >>> load_mechanism("dpaudit.zoo:LaplaceCount").name
     'LaplaceCount'
@@ -39,12 +95,8 @@ def load_mechanism(text: str) -> Mechanism:
 
 
 def load_target(text: str) -> Mechanism | Subject:
-    """Find the mechanism of this name, with its claim and neighbours if it brings them.
-
-    >>> print(type(load_target("dpaudit.zoo:LaplaceCount")).__name__)
-    Mechanism
-    """
-    found = load_callable(text)
+    """Find the mechanism of this name, with its claim and neighbours if it brings them."""
+    found = _callable(text)
     with exits_as_errors(text):
         brought = brought_by(found)
     if brought is None:
@@ -52,16 +104,12 @@ def load_target(text: str) -> Mechanism | Subject:
     return replace(brought, mechanism=replace(as_mechanism(brought.mechanism), target=text))
 
 
-def load_callable(text: str) -> Any:
-    """Find a function or subject by its name; a class is called with no arguments.
-
-    >>> load_callable("math:sqrt")(4.0)
-    2.0
-    """
+def _callable(text: str) -> Any:
+    """Find a function or subject by its name; a class is called without arguments."""
     opening, closing = ONE_AT_A_TIME.split("{}")
     if text.startswith(opening) and text.endswith(closing):
         inner = text.removeprefix(opening).removesuffix(closing)
-        return one_at_a_time(load_callable(inner))
+        return one_at_a_time(_callable(inner))
     found = load_object(text)
     with exits_as_errors(text):
         if inspect.isclass(found):
@@ -78,7 +126,7 @@ def _instance(kind: type, text: str) -> Any:
         return kind()
     except TypeError as error:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-            raise  # of the code inside, not of the call
+            raise  # an error of the code inside, not of the call
         raise InvalidMechanism(
             f"{text} is a class that cannot be called without arguments ({error}). Make an object "
             f"of it in its module, such as mechanism = {kind.__name__}(...), and name that."
@@ -86,9 +134,9 @@ def _instance(kind: type, text: str) -> Any:
 
 
 def load_object(text: str) -> Any:
-    """Find what a module or a file calls by a name, which may be dotted (`module:Class.method`).
+    """Find an object in a module or a file; its name may be dotted (`module:Class.method`).
 
-    Modules are looked for in the current folder too.
+    Modules are also looked for in the current folder.
 
     >>> load_object("math:pi")
     3.141592653589793

@@ -1,6 +1,6 @@
 """multi-freq-ldpy: client functions that report one value of a user.
 
-They draw from a global generator of their own: an audit's `rng` does not reach them.
+They draw from a global generator of their own, which an audit's `rng` does not reach.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from dpaudit.domains import integers
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.local import local_protocol
+from dpaudit.integrations.building import local_protocol
 from dpaudit.mechanism import Subject, name_of
 from dpaudit.outputs import short
 
@@ -30,9 +30,5 @@ def from_multi_freq_ldpy(
         raise InvalidMechanism(
             f"from_multi_freq_ldpy needs a function such as GRR_Client, got {short(client)}."
         )
-    ask = partial(_asked, client, {"k": k, "epsilon": epsilon, **settings})
+    ask = partial(client, k=k, epsilon=epsilon, **settings)
     return local_protocol(name_of(client), ask, integers(0, k - 1), epsilon)
-
-
-def _asked(client: Callable[..., Any], settings: dict[str, Any], value: Any) -> Any:
-    return client(value, **settings)

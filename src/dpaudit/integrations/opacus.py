@@ -1,7 +1,7 @@
 """Opacus: a private training, with the claim of the engine's own accountant.
 
-The training runs on the user's own objects, which are left as they were; the engine's budget is not
-spent. Random numbers come from the audit's `rng`, unless the engine is in secure mode.
+The training runs on the user's objects and restores them afterwards; it spends none of the engine's
+budget. It draws from the audit's `rng`, unless the engine is in secure mode.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 from dpaudit.claims import Profile, profiles
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.needed import needed
+from dpaudit.integrations.building import needed
 from dpaudit.mechanism import Mechanism, Subject, name_of
 from dpaudit.neighbours import add_or_remove_one
 from dpaudit.outputs import short
 
-# Where the accountant is asked for its epsilon, until it says 0: chords join what it says.
-SMALL = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05)
-LARGE = (0.1, 0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+# The deltas at which the accountant is asked for its epsilon, until that is 0; chords join them.
+SMALL_DELTAS = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05)
+LARGE_DELTAS = (0.1, 0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 def from_opacus(
@@ -41,21 +41,21 @@ def from_opacus(
 ) -> Subject:
     """Make a subject of a training: what `engine.make_private` returned, and a loop over it.
 
-    `train(module, optimizer, batches)` is the loop that you have, over a loader in place of yours:
-    same sampling rate, same collation, `steps` batches (as many as yours if not given), but of the
-    records of an audit. Every run begins with the weights that `module` has now. The output is what
-    `train` returns; if that is None, what the module has learned: its trainable parameters and its
-    buffers. `records` says what a record may be: the parts of an item of your dataset, in its
-    order, as `dpaudit.records(x=dpaudit.vectors(2, -1, 1), y=dpaudit.categories(0, 1))`.
+    `train(module, optimizer, batches)` is your own loop over a loader in place of yours: it has the
+    same sampling rate, collation and number of batches (unless you pass `steps`), but the records
+    of an audit. Every run begins with the weights that `module` has now. The output is what `train`
+    returns; if that is None, the trainable parameters and buffers of the module. `records`
+    describes the parts of an item of your dataset, in its order, such as
+    `dpaudit.records(x=dpaudit.vectors(2, -1, 1), y=dpaudit.categories(0, 1))`.
 
-    The claim is the curve of delta over epsilon of the engine's accountant after such a run, when a
-    record is added or removed. Sampling rate and expected batch size stay those of your objects:
-    the size of the dataset counts as known, for Opacus derives both from it.
+    The claim is the curve of the engine's accountant after such a run, when a record is added or
+    removed. Sampling rate and expected batch size stay those of your objects: Opacus derives both
+    from the size of the dataset, so that size counts as known.
 
     >>> import warnings, torch, dpaudit
     >>> from opacus import PrivacyEngine
     >>> from torch.utils.data import DataLoader, TensorDataset
-    >>> warnings.simplefilter("ignore")  # of Opacus: its generator is not a secure one
+    >>> warnings.simplefilter("ignore")  # Opacus warns that its generator is not secure
     >>> line, data = torch.nn.Linear(1, 1), TensorDataset(torch.zeros(4, 1), torch.zeros(4, 1))
     >>> engine = PrivacyEngine()
     >>> module, optimizer, loader = engine.make_private(
@@ -70,14 +70,9 @@ def from_opacus(
     ...         optimizer.zero_grad()
     ...         torch.nn.functional.mse_loss(module(x), y).backward()
     ...         optimizer.step()
-    >>> subject = dpaudit.integrations.from_opacus(
-    ...     train,
-    ...     engine=engine,
-    ...     module=module,
-    ...     optimizer=optimizer,
-    ...     data_loader=loader,
-    ...     records=dpaudit.records(x=dpaudit.floats(-1, 1), y=dpaudit.floats(-1, 1)),
-    ... )
+    >>> objects = dict(engine=engine, module=module, optimizer=optimizer, data_loader=loader)
+    >>> records = dpaudit.records(x=dpaudit.floats(-1, 1), y=dpaudit.floats(-1, 1))
+    >>> subject = dpaudit.integrations.from_opacus(train, **objects, records=records)
     >>> print(subject.claim, round(subject.claim.delta(1.0), 2))
     privacy profile 'PRVAccountant, 1 step' 0.14
     """
@@ -95,9 +90,9 @@ def from_opacus(
 def claim_of(accountant: Any) -> Profile:
     """The curve of an accountant: what it says at some deltas, and the chords between."""
     asked: list[tuple[float, float]] = []
-    for delta in (*SMALL, *LARGE):
+    for delta in (*SMALL_DELTAS, *LARGE_DELTAS):
         epsilon = _epsilon(accountant, delta)
-        if epsilon is not None and np.isfinite(epsilon):
+        if np.isfinite(epsilon):
             asked.append((epsilon, delta))
         if epsilon == 0.0:
             break
@@ -113,19 +108,19 @@ def claim_of(accountant: Any) -> Profile:
     return Profile(profiles.Chords(points), name)
 
 
-def _epsilon(accountant: Any, delta: float) -> float | None:
-    """What the accountant says; None where it cannot, as for a delta beyond its own at 0."""
+def _epsilon(accountant: Any, delta: float) -> float:
+    """The accountant's epsilon; infinite where it has none, as for a delta beyond its own at 0."""
     try:
-        with warnings.catch_warnings():  # of log(0) at a rate of 1, of orders at their range's end
+        with warnings.catch_warnings():  # of log(0) at a rate of 1, of orders at the ends
             warnings.simplefilter("ignore")
             return max(0.0, float(accountant.get_epsilon(delta)))
     except (ValueError, RuntimeError):
-        return None
+        return np.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Training:
-    """`size` runs of the loop from the same weights; the objects are left as they were."""
+    """Runs of the loop from the same weights; the objects are restored after each."""
 
     train: Callable[[Any, Any, Any], object]
     module: Any
@@ -140,9 +135,9 @@ class _Training:
             return [self._once(batches) for _ in range(size)]
 
     def accounted(self, accountant: Any) -> Any:
-        """A fresh accountant of the same kind, after one run on a record of the user's own."""
+        """A fresh accountant of the same kind, after one run on one of the user's records."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what it warns of, it has said to the engine
+            warnings.simplefilter("ignore")  # the engine's accountant has warned already
             fresh = type(accountant)()
         hook = fresh.get_optimizer_hook_fn(sample_rate=1 / len(self.data_loader))
         with self._seeded(0):
@@ -162,7 +157,7 @@ class _Training:
 
     @contextmanager
     def _seeded(self, seed: int) -> Iterator[None]:
-        """Let all that is drawn come from this seed; the user's own generators stay as they are."""
+        """Draw everything from this seed; the user's generators keep their states."""
         torch, theirs = needed("torch", "opacus"), self.optimizer.generator
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -174,7 +169,7 @@ class _Training:
                 self.optimizer.generator = theirs
 
     def _batches(self, items: list[Any]) -> Any:
-        """A loader as the user's, over other items; an empty batch has the form of theirs."""
+        """A loader like the user's over other items; empty batches have the form of theirs."""
         loaders, theirs = needed("opacus.data_loader", "opacus"), self.data_loader
         collate = getattr(theirs.collate_fn, "wrapped_collator_fn", theirs.collate_fn)
         if _is_poisson(theirs):
@@ -185,7 +180,7 @@ class _Training:
         filled = loaders.wrap_collate_with_empty(collate_fn=collate)
         filled.first_batch = collate([theirs.dataset[0]])
         return needed("torch.utils.data", "opacus").DataLoader(
-            [*items, *[None] * (len(theirs.dataset) - len(items))],  # as many as theirs: n is known
+            [*items, *[None] * (len(theirs.dataset) - len(items))],  # the size is known
             batch_size=theirs.batch_size,
             shuffle=type(theirs.sampler).__name__ == "RandomSampler",
             drop_last=theirs.drop_last,
@@ -195,7 +190,7 @@ class _Training:
 
 @contextmanager
 def _undone(module: Any, optimizer: Any) -> Iterator[None]:
-    """Let weights, states and settings change, and put them back."""
+    """Restore weights, states and settings afterwards."""
     weights = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     states = copy.deepcopy(optimizer.original_optimizer.state_dict())
     settings = dict(vars(optimizer))
@@ -210,7 +205,7 @@ def _undone(module: Any, optimizer: Any) -> Iterator[None]:
 
 
 def _learned(module: Any) -> Any:
-    """What can change in a training: trainable parameters and buffers, as one vector."""
+    """The trainable parameters and buffers, as one vector."""
     torch = needed("torch", "opacus")
     kept = [each for each in module.parameters() if each.requires_grad]
     kept += [each for each in module.buffers() if each.is_floating_point()]
@@ -218,7 +213,7 @@ def _learned(module: Any) -> Any:
 
 
 def _plain(released: Any) -> Any:
-    """Tensors as arrays of their own: parameters are put back after the run."""
+    """Tensors copied into arrays: parameters are restored after the run."""
     if isinstance(released, (list, tuple)):
         return [_plain(part) for part in released]
     if isinstance(released, Mapping):
@@ -239,15 +234,15 @@ def _item(record: Any, example: Any) -> Any:
             f"{len(values)}: {short(record)}. Name them in their order, such as "
             "records=dpaudit.records(x=dpaudit.vectors(2, -1, 1), y=dpaudit.categories(0, 1))."
         )
-    return tuple(_like(value, part) for value, part in zip(values, example, strict=True))
+    return tuple(map(_like, values, example))
 
 
 def _like(value: Any, part: Any) -> Any:
-    """A value in the type and the shape of the user's own."""
-    if hasattr(part, "detach"):
-        torch = needed("torch", "opacus")
-        return torch.as_tensor(np.asarray(value), dtype=part.dtype).reshape(part.shape)
-    return type(part)(value)
+    """A value in the type and shape of the user's."""
+    if not hasattr(part, "detach"):
+        return type(part)(value)
+    torch = needed("torch", "opacus")
+    return torch.as_tensor(np.asarray(value), dtype=part.dtype).reshape(part.shape)
 
 
 def _is_poisson(data_loader: Any) -> bool:

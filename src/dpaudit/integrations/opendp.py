@@ -1,6 +1,6 @@
 """OpenDP: the claim of a measurement from its privacy map, the neighbours from its metric.
 
-OpenDP draws from the operating system: an audit's `rng` does not reach it, and no two audits of a
+OpenDP draws from the operating system, so an audit's `rng` does not reach it and no two audits of a
 measurement are the same.
 """
 
@@ -17,18 +17,15 @@ import numpy as np
 from dpaudit.claims import ZCDP, ApproxDP, Claim, Profile, PureDP, profiles
 from dpaudit.domains import Domain, categories, floats, integers
 from dpaudit.errors import InvalidMechanism, InvalidOutput
-from dpaudit.integrations.answers import one_way_answers, whole_answers
-from dpaudit.integrations.unbounded import any_float, any_integer
-from dpaudit.mechanism import Mechanism, Subject, one_at_a_time
-from dpaudit.neighbours import Relation, add_or_remove_one, group, query_answers, replace_one
+from dpaudit.integrations import building
+from dpaudit.mechanism import Subject
+from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
 from dpaudit.outputs import short
 
-ANSWERS = 3  # query answers in a vector whose length the domain leaves open
 ORDERS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)  # of a Rényi curve
+OLDEST = (0, 14)  # the oldest OpenDP whose objects have the attributes read here
 
-OLDEST = (0, 14)  # the oldest OpenDP whose objects say what the adapter reads
-
-# These give something to ask questions of, so one call is not one output.
+# These return something to ask questions of, so one call is not one output.
 _INTERACTIVE = (
     "make_adaptive_composition",
     "make_sequential_composition",
@@ -40,6 +37,8 @@ _QUERYABLES = ("opendp.mod.Queryable", "opendp.mod.OdometerQueryable")
 _NORMS = {"AbsoluteDistance": np.inf, "L1Distance": 1, "L2Distance": 2, "LInfDistance": np.inf}
 _ADDING = ("SymmetricDistance", "InsertDeleteDistance")
 _REPLACING = ("ChangeOneDistance", "HammingDistance")
+_PARTS = ("output_measure", "input_metric", "input_domain", "map")
+_AS_A_FUNCTION = "dpaudit.audit(dpaudit.one_at_a_time({}), claim, neighbours)"
 
 
 def from_opendp(
@@ -53,8 +52,8 @@ def from_opendp(
 
     The claim is what the measurement's privacy map says at the distance `d_in` (1 if not given; a
     query knows its own): pure or approximate DP, zCDP, or the whole curve of a privacy profile or
-    of Rényi divergences. The neighbours are what its input metric and domain say. `records` says
-    what a record may be where the domain does not (strings), or where narrower ones are wanted.
+    of Rényi divergences. The neighbours follow from its input metric and domain. Pass `records`
+    where the domain does not say what a record is (strings), or to narrow it.
 
     >>> import dpaudit
     >>> import opendp.prelude as dp
@@ -65,35 +64,25 @@ def from_opendp(
     OpenDP measurement: 0.5...-DP; add or remove one of at most 10 records of floats(0, 10)
 
     A measurement whose claim is not about the data it is given (`make_population_amplification`)
-    is refused, and so is one that gives a queryable.
+    is refused, and so is one that returns a queryable.
     """
     _refuse_an_old_opendp()
     if not hasattr(measurement, "output_measure") and callable(getattr(measurement, "resolve", 0)):
         d_in = getattr(measurement, "_d_in", None) if d_in is None else d_in
         measurement = measurement.resolve()
     _refuse_what_is_interactive(measurement)
-    missing = [name for name in _PARTS if not hasattr(measurement, name)]
-    if missing:
-        raise InvalidMechanism(
-            f"from_opendp needs a measurement of OpenDP, got {short(measurement)}, which has no "
-            f"{missing[0]}. A transformation becomes one with noise: transformation >> "
-            "dp.m.then_laplace(scale=1.0)."
-        )
+    hint = " A transformation becomes one with noise: transformation >> dp.m.then_laplace(scale=1)."
+    needs = "from_opendp needs a measurement of OpenDP"
+    building.check_parts(measurement, _PARTS, needs=needs, hint=hint)
     _refuse_a_population(measurement)
     distance = _distance(measurement, 1 if d_in is None else d_in)
-    domain = measurement.input_domain
-    neighbours = neighbours_of(
-        measurement.input_metric, domain, distance, records=records, max_records=max_records
+    metric, domain = measurement.input_metric, measurement.input_domain
+    return building.released(
+        "OpenDP measurement",
+        partial(_release, measurement, _is_vector(domain)),
+        claim_of(str(measurement.output_measure.type), measurement.map(distance)),
+        neighbours_of(metric, domain, distance, records=records, max_records=max_records),
     )
-    release = partial(_release, measurement, _is_vector(domain))
-    return Subject(
-        mechanism=Mechanism(name="OpenDP measurement", function=one_at_a_time(release)),
-        claim=claim_of(str(measurement.output_measure.type), measurement.map(distance)),
-        neighbours=neighbours,
-    )
-
-
-_PARTS = ("output_measure", "input_metric", "input_domain", "map")
 
 
 def _refuse_an_old_opendp() -> None:
@@ -105,26 +94,24 @@ def _refuse_an_old_opendp() -> None:
     if found is not None and (int(found[1]), int(found[2])) < OLDEST:
         raise InvalidMechanism(
             f"from_opendp needs OpenDP {OLDEST[0]}.{OLDEST[1]} or newer, but {installed} is "
-            "installed. Update it: pip install --upgrade opendp. Or pass the claim and the "
-            "neighbours, for the measurement as a function: "
-            "dpaudit.audit(dpaudit.one_at_a_time(measurement), claim, neighbours)."
+            "installed. Update it: pip install --upgrade opendp. Or audit the measurement as a "
+            f"function: {_AS_A_FUNCTION.format('measurement')}."
         )
 
 
 def _refuse_what_is_interactive(measurement: Any) -> None:
-    """Refuse what gives a queryable: its claim is about all answers to all questions together."""
+    """Refuse what returns a queryable: its claim covers all answers to all questions together."""
     made = _made_by(measurement)
     name = made.get("__function__")
     if name == "make_chain_mt":  # a transformation in front of a measurement
-        return _refuse_what_is_interactive(made["__kwargs__"].get("measurement1"))
-    if name in _INTERACTIVE or _full_name(measurement) == "opendp.mod.Odometer":
+        _refuse_what_is_interactive(made["__kwargs__"].get("measurement1"))
+    elif name in _INTERACTIVE or _full_name(measurement) == "opendp.mod.Odometer":
         raise InvalidMechanism(
-            f"{name or 'this odometer'} gives a queryable, which is no output: its claim is about "
-            "all answers to all questions that are asked of it. Audit the measurements that you "
-            "ask, each for its own claim, or a function that asks the questions and returns all "
-            "answers: dpaudit.audit(dpaudit.one_at_a_time(function), claim, neighbours)."
+            f"{name or 'this odometer'} gives a queryable, which is not an output: its claim is "
+            "about all answers to all questions asked of it. Audit each measurement that you ask "
+            "for its own claim, or a function that asks the questions and returns all answers: "
+            f"{_AS_A_FUNCTION.format('function')}."
         )
-    return None
 
 
 def _refuse_a_population(measurement: Any) -> None:
@@ -137,12 +124,12 @@ def _refuse_a_population(measurement: Any) -> None:
                 f"is given, but about a population of {people}, of which the data are a secret "
                 "random sample. An audit would compare two samples, and accuse it wrongly. Audit "
                 "the measurement inside it, or a function that draws the sample itself: "
-                "dpaudit.audit(dpaudit.one_at_a_time(function), claim, neighbours)."
+                f"{_AS_A_FUNCTION.format('function')}."
             )
 
 
 def _made_of(part: Any) -> Iterator[dict[str, Any]]:
-    """How a measurement was made, and how each of its parts was: OpenDP keeps the calls."""
+    """The calls that made a measurement and each of its parts, which OpenDP keeps."""
     if isinstance(part, list | tuple):
         for each in part:
             yield from _made_of(each)
@@ -185,8 +172,14 @@ def claim_of(measure: str, bound: Any) -> Claim:
             return Profile(_renyi_profile(bound), "OpenDP Rényi curve")
     raise InvalidMechanism(
         f"from_opendp knows no claim for the measure {measure}. Pass one, for the measurement as a "
-        "function: dpaudit.audit(dpaudit.one_at_a_time(measurement), claim, neighbours)."
+        f"function: {_AS_A_FUNCTION.format('measurement')}."
     )
+
+
+def _renyi_profile(curve: Callable[[float], float]) -> Callable[[float], float]:
+    """The best conversion over some orders: each alone is implied by the curve."""
+    known = [(order, float(curve(order))) for order in ORDERS]
+    return lambda level: min(profiles.renyi_delta(*point, level) for point in known)
 
 
 def neighbours_of(
@@ -206,8 +199,8 @@ def neighbours_of(
         return replace_one(kind, max_records=1)
     size = getattr(domain, "size", None)
     if name in _ADDING and size is None:
-        added = add_or_remove_one(kind, max_records=max(max_records, int(distance)))
-        return added if distance == 1 else group(added, int(distance))
+        most = max(max_records, int(distance))
+        return building.at_distance(add_or_remove_one(kind, max_records=most), int(distance))
     if name in _ADDING or name in _REPLACING:
         changes = int(distance) // 2 if name in _ADDING else int(distance)
         return _replaced(kind, changes, size, max_records)
@@ -225,50 +218,44 @@ def _replaced(kind: Domain, changes: int, size: int | None, max_records: int) ->
             "2: from_opendp(measurement, d_in=2)."
         )
     least, most = (1, max(max_records, changes)) if size is None else (size, size)
-    found = replace_one(kind, min_records=least, max_records=most)
-    return found if changes == 1 else group(found, changes)
+    return building.at_distance(replace_one(kind, min_records=least, max_records=most), changes)
 
 
 def _answers(domain: Any, distance: float, norm: float, *, one_way: bool) -> Relation:
-    vector = _is_vector(domain)
-    atom = domain.element_domain if vector else domain
-    length = (getattr(domain, "size", None) or ANSWERS) if vector else 1
-    low, high = _bounds(atom) or (None, None)
-    if _kind(atom) in "iu":
-        low = 0 if low is None and _kind(atom) == "u" else low
-        return whole_answers(length, int(distance), norm=norm, low=low, high=high)
+    kind, bounds, atom = _numbers(domain)
+    length = 1 if atom is domain else getattr(domain, "size", None) or building.VECTOR_LENGTH
+    low, high = bounds or (None, None)
+    if kind in "iu":
+        low = 0 if low is None and kind == "u" else low
+        return building.whole_answers(length, int(distance), norm=norm, low=low, high=high)
     if one_way:
-        return one_way_answers(length, distance, low=low, high=high)
+        return building.one_way_answers(length, distance, low=low, high=high)
     return query_answers(length, distance, norm=norm, low=low, high=high)
 
 
 def _records(domain: Any) -> Domain | None:
     """What a record may be; None where the domain does not say."""
-    atom = domain.element_domain if _is_vector(domain) else domain
-    bounds, kind = _bounds(atom), _kind(atom)
+    kind, bounds, atom = _numbers(domain)
     if kind == "f":
-        if bounds is not None:
-            return floats(*bounds)
-        return any_float(nan=atom.nan)
-    if kind in ("i", "u"):
-        if bounds is not None:
-            return integers(*bounds)
-        return any_integer(least=0 if kind == "u" else None, narrow="8" in str(atom.carrier_type))
+        return building.any_float(nan=atom.nan) if bounds is None else floats(*bounds)
+    if kind in "iu" and bounds is not None:
+        return integers(*bounds)
+    if kind in "iu":
+        return building.any_integer(
+            least=0 if kind == "u" else None, narrow="8" in str(atom.carrier_type)
+        )
     return categories(False, True) if kind == "b" else None
+
+
+def _numbers(domain: Any) -> tuple[str, tuple[Any, Any] | None, Any]:
+    """A value's kind (the first letter of f64, i32, u8, bool or String), bounds and domain."""
+    atom = domain.element_domain if _is_vector(domain) else domain
+    kind = str(atom.carrier_type)[:1]
+    return kind, atom.bounds if kind in "fiu" else None, atom
 
 
 def _is_vector(domain: Any) -> bool:
     return _bare(str(domain.type)) == "VectorDomain"
-
-
-def _kind(atom: Any) -> str:
-    """The first letter of the type of a value: f64, i32, u8, bool, String."""
-    return str(atom.carrier_type)[:1]
-
-
-def _bounds(atom: Any) -> tuple[Any, Any] | None:
-    """Both bounds of a number; None where there are none, or it is no number."""
-    return atom.bounds if _kind(atom) in "fiu" else None
 
 
 def _bare(name: str) -> str:
@@ -295,20 +282,14 @@ def _distance(measurement: Any, d_in: float) -> float:
     return int(d_in)
 
 
-def _renyi_profile(curve: Callable[[float], float]) -> Callable[[float], float]:
-    """The best conversion over some orders: each alone is implied by the curve."""
-    known = [(order, float(curve(order))) for order in ORDERS]
-    return lambda level: min(profiles.renyi_delta(*point, level) for point in known)
-
-
 def _release(measurement: Any, vector: bool, data: Any) -> Any:
-    """One output. Data are a list, or for a single value a list of one."""
+    """One output. A measurement of a single value gets the only record."""
     plain = data.tolist() if isinstance(data, np.ndarray) else list(data)
     output = measurement(plain if vector else plain[0])
     if _holds_a_queryable(output):
         raise InvalidOutput(
-            f"the measurement gives a queryable ({short(output)}), which is no output: its claim "
-            "is about all answers to all questions. Ask the questions behind it: "
+            f"the measurement gives a queryable ({short(output)}), which is not an output: its "
+            "claim is about all answers to all questions. Ask the questions behind it: "
             "measurement >> (lambda queryable: queryable(question))."
         )
     return output

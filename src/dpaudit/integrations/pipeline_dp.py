@@ -1,6 +1,6 @@
 """PipelineDP: pipelines on its local backend, for one privacy id more or less.
 
-Noise comes from a generator of Google's library, samples from global ones: an audit's `rng` reaches
+Noise comes from a generator of Google's library, samples from global ones; an audit's `rng` reaches
 neither.
 """
 
@@ -10,11 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from dpaudit.claims import ApproxDP, PureDP
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.needed import needed
-from dpaudit.mechanism import Mechanism, Subject, name_of, one_at_a_time
+from dpaudit.integrations.building import needed, released, stated_claim
+from dpaudit.mechanism import Subject, name_of
 from dpaudit.neighbours import add_or_remove_user
 from dpaudit.outputs import short
 
@@ -33,14 +32,14 @@ def from_pipeline_dp(
 ) -> Subject:
     """Make a subject of a pipeline of PipelineDP, built by `build(rows, accountant)`.
 
-    Each output has a fresh accountant of the whole `epsilon` and `delta`: a
+    Each output gets a fresh accountant of the whole `epsilon` and `delta`: a
     `NaiveBudgetAccountant`, or what `accountant(epsilon, delta)` makes. `build` runs the pipeline
-    on the rows with a local backend, and gives its collection, or a tuple of collections; budgets
-    are computed afterwards. The order of a collection is no part of the output.
+    on the rows with a local backend and returns its collection, or a tuple of collections; budgets
+    are computed afterwards. The order of a collection is not part of the output.
 
-    Rows are dictionaries: `records` says what is in them, and `user` which field is the privacy id.
-    Neighbours have all rows of one privacy id more or less. An engine refuses an empty list of
-    rows, which tells it from any other: `min_users=0` looks at that too.
+    Rows are dictionaries: `records` describes them, and `user` names the field of the privacy id.
+    Neighbours differ by all rows of one privacy id. An engine refuses an empty list of rows, which
+    tells that list from all others; `min_users=0` includes it.
 
     >>> import dpaudit, pipeline_dp
     >>> def counts(rows, accountant):
@@ -59,24 +58,21 @@ def from_pipeline_dp(
         raise InvalidMechanism(
             f"from_pipeline_dp needs a function build(rows, accountant), got {short(build)}."
         )
-    release = partial(_released, build, epsilon, delta, accountant)
-    return Subject(
-        mechanism=Mechanism(name=name_of(build), function=one_at_a_time(release)),
-        claim=PureDP(epsilon) if delta == 0 else ApproxDP(epsilon, delta),
-        neighbours=add_or_remove_user(
-            records, user, max_users=max_users, max_rows=max_rows, min_users=min_users
-        ),
+    near = add_or_remove_user(
+        records, user, max_users=max_users, max_rows=max_rows, min_users=min_users
     )
+    release = partial(_run, build, epsilon, delta, accountant)
+    return released(name_of(build), release, stated_claim(epsilon, delta), near)
 
 
-def _released(
+def _run(
     build: Callable[[list[Any], Any], Any],
     epsilon: float,
     delta: float,
     accountant: Callable[[float, float], Any] | None,
     data: Any,
 ) -> Any:
-    """What the pipeline gives once. Collections are lazy: they are read when budgets are known."""
+    """One output. Collections are lazy: they are read once the budgets are known."""
     if accountant is None:
         accountant = needed("pipeline_dp", "pipeline-dp").NaiveBudgetAccountant
     budget = accountant(epsilon, delta)

@@ -1,6 +1,6 @@
 """pure-ldp: clients that report one item of a user.
 
-They draw from Python's global generators: an audit's `rng` does not reach them.
+They draw from Python's global generators, which an audit's `rng` does not reach.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from dpaudit.domains import Domain, integers
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.local import local_protocol
+from dpaudit.integrations.building import local_protocol
 from dpaudit.mechanism import Subject
 from dpaudit.outputs import short
 
@@ -17,8 +17,8 @@ from dpaudit.outputs import short
 def from_pure_ldp(client: Any, *, records: Domain | None = None) -> Subject:
     """Make a subject of a client of pure-ldp: its epsilon, for any two of its `d` items.
 
-    Items are the whole numbers from 1 to `d`, as the clients number them; `records` says what they
-    are where the client has an index mapper of its own, or no `d`.
+    Clients number their items from 1 to `d`. Pass `records` for a client with an index mapper of
+    its own, or without `d`.
 
     >>> import dpaudit
     >>> from pure_ldp.frequency_oracles.direct_encoding import DEClient

@@ -1,39 +1,35 @@
 """python-dp (PyDP, over Google's library): algorithms, noise and the selection of partitions.
 
-The library draws from a secure generator of its own: an audit's `rng` does not reach it.
+The library draws from a secure generator of its own, which an audit's `rng` does not reach.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
-from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.domains import Domain, lists
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.unbounded import any_float, any_integer
-from dpaudit.mechanism import Mechanism, Subject, one_at_a_time
+from dpaudit.integrations.building import any_float, any_integer, released, stated_claim
+from dpaudit.mechanism import Subject
 from dpaudit.neighbours import FixedPairs, add_or_remove_one, pairs, query_answers
 from dpaudit.outputs import short
 
-MOST_USERS = 1000  # of a partition, where its selection is still worth a look
+MAX_PARTITION_USERS = 1000  # larger partitions are not tried
 
 
 def from_python_dp(thing: Any, *, records: Domain | None = None, max_records: int = 10) -> Subject:
     """Make a subject of an algorithm, a numerical mechanism or a partition selection of python-dp.
 
-    All promise what their epsilon and delta say. An algorithm does so for one user more or less,
-    who gives `linf_sensitivity` values to each of `l0_sensitivity` partitions; its output is the
-    result on each of them. Objects do not tell their bounds, and clamp what is beyond them, so
-    values go far out; `records` says what a value may be where narrower or wider ones are wanted.
-    A numerical mechanism must not tell two values its sensitivity apart; a selection of partitions,
-    whether one user more is in as many of them as one may contribute to.
-
-    An algorithm forgets the entries that were added to it before.
+    The claim is the object's epsilon and delta. For an algorithm it covers one user more or less,
+    who gives `linf_sensitivity` values to each of `l0_sensitivity` partitions; the output is the
+    result on each partition, without entries that were added before. An algorithm does not tell its
+    bounds and clamps values beyond them, so values go far out; pass `records` for other values. For
+    a numerical mechanism the claim covers two values its sensitivity apart; for a selection of
+    partitions, one user more in as many of them as one user may contribute to.
 
     >>> import dpaudit
     >>> from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
@@ -45,7 +41,7 @@ def from_python_dp(thing: Any, *, records: Domain | None = None, max_records: in
     if callable(getattr(thing, "add_noise", None)):
         return _of_noise(thing)
     if callable(getattr(thing, "should_keep", None)):
-        return _of_selection(thing)
+        return _subject(thing, partial(_selected, thing), _users_of(thing))
     raise InvalidMechanism(
         f"from_python_dp needs an algorithm, a numerical mechanism or a partition selection, got "
         f"{short(thing)}. An algorithm is made first: BoundedSum(epsilon=1, lower_bound=0, "
@@ -54,65 +50,48 @@ def from_python_dp(thing: Any, *, records: Domain | None = None, max_records: in
 
 
 def _of_algorithm(thing: Any, records: Domain | None, max_records: int) -> Subject:
-    value = records if records is not None else _values(thing.dtype)
+    unbounded = any_float() if thing.dtype == "float" else any_integer()
+    value = unbounded if records is None else records
     partitions, each = (_count(thing, name) for name in ("l0_sensitivity", "linf_sensitivity"))
     gives = partitions * each
     user = value if gives == 1 else lists(value, min_length=gives, max_length=gives)
-    return _subject(
-        thing,
-        partial(_computed, thing, partitions, each),
-        add_or_remove_one(user, max_records=max_records),
-    )
+    release = partial(_computed, thing, partitions, each)
+    return _subject(thing, release, add_or_remove_one(user, max_records=max_records))
 
 
 def _of_noise(thing: Any) -> Subject:
     sensitivity = getattr(thing, "sensitivity", getattr(thing, "l2_sensitivity", None))
     if not sensitivity or not thing.epsilon:
         raise InvalidMechanism(
-            f"{type(thing).__name__} says no epsilon or no sensitivity. Make one that does: "
+            f"{type(thing).__name__} states no epsilon or no sensitivity. Make one that does: "
             "GaussianMechanism(epsilon=1, delta=1e-6, sensitivity=1)."
         )
     return _subject(thing, partial(_noised, thing), query_answers(1, sensitivity))
 
 
-def _of_selection(thing: Any) -> Subject:
-    return _subject(thing, partial(_selected, thing), users_of(thing))
+def _users_of(thing: Any) -> FixedPairs:
+    """One user more in every partition that a user may be in.
 
-
-def users_of(thing: Any) -> FixedPairs:
-    """One user more in every partition that a user may be in, until all of them are kept for sure.
-
-    Where the selection says itself that it always keeps a partition there is nothing more to see.
+    Pairs end where the selection itself says that it always keeps a partition.
     """
-    partitions = thing.max_partitions_contributed
-    fewer = takewhile(lambda users: thing.probability_of_keep(users) < 1.0, range(MOST_USERS))
+    partitions, every = thing.max_partitions_contributed, range(MAX_PARTITION_USERS)
+    fewer = takewhile(lambda users: thing.probability_of_keep(users) < 1.0, every)
     return pairs(([users] * partitions, [users + 1] * partitions) for users in fewer)
 
 
-def _subject(thing: Any, release: Callable[..., Any], neighbours: Any) -> Subject:
-    return Subject(
-        mechanism=Mechanism(name=type(thing).__name__, function=one_at_a_time(release)),
-        claim=_claim(thing.epsilon, getattr(thing, "delta", 0.0)),
-        neighbours=neighbours,
-    )
-
-
-def _claim(epsilon: float, delta: float) -> Claim:
-    return PureDP(epsilon) if delta == 0 else ApproxDP(epsilon, delta)
-
-
-def _values(dtype: str) -> Domain:
-    return any_float() if dtype == "float" else any_integer()
+def _subject(thing: Any, release: partial[Any], neighbours: Any) -> Subject:
+    claim = stated_claim(thing.epsilon, getattr(thing, "delta", 0.0))
+    return released(type(thing).__name__, release, claim, neighbours)
 
 
 def _count(thing: Any, name: str) -> int:
-    """A sensitivity; an algorithm that does not take it says so in words, and means 1."""
+    """A sensitivity; an algorithm that takes none holds a text there, which means 1."""
     found = getattr(thing, name)
     return found if isinstance(found, int) else 1
 
 
 def _computed(thing: Any, partitions: int, each: int, data: Any) -> Any:
-    """The result on every partition; the object is told to forget what it has seen before."""
+    """The result on every partition; `quick_result` forgets earlier entries."""
     values = np.asarray(data).reshape(len(data), partitions, each)
     found = [thing.quick_result(values[:, place].ravel().tolist()) for place in range(partitions)]
     return found[0] if partitions == 1 else found
@@ -124,6 +103,6 @@ def _noised(thing: Any, data: Any) -> float:
 
 
 def _selected(thing: Any, data: Any) -> Any:
-    """Whether each partition is kept, by the number of its users."""
+    """Whether each partition of this size is kept."""
     kept = [thing.should_keep(int(users)) for users in data]
     return kept[0] if len(kept) == 1 else kept

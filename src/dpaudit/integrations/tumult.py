@@ -1,6 +1,6 @@
 """Tumult Core: the claim of a measurement from its privacy function, neighbours from its metric.
 
-Tumult Core draws from the processor or the operating system: an audit's `rng` does not reach it.
+Tumult Core draws from the processor or the operating system; an audit's `rng` does not reach it.
 """
 
 from __future__ import annotations
@@ -14,23 +14,13 @@ import numpy as np
 from dpaudit.claims import ZCDP, ApproxDP, Claim, PureDP
 from dpaudit.domains import Domain, tables
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.answers import whole_answers
-from dpaudit.integrations.needed import needed
-from dpaudit.integrations.unbounded import any_float, any_integer
-from dpaudit.mechanism import Mechanism, Subject, one_at_a_time
-from dpaudit.neighbours import Relation, add_or_remove_one, group, query_answers, replace_one
-from dpaudit.outputs import short
-
-ANSWERS = 3  # numbers in a series whose length the domain leaves open
+from dpaudit.integrations import building
+from dpaudit.mechanism import Subject
+from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
 
 _NORMS = {"AbsoluteDifference": np.inf, "SumOf": 1, "RootSumOfSquared": 2}
-_DOMAINS = (
-    "NumpyFloatDomain",
-    "NumpyIntegerDomain",
-    "ListDomain",
-    "PandasSeriesDomain",
-    "PandasDataFrameDomain",
-)
+_NUMBERS = ("NumpyFloatDomain", "NumpyIntegerDomain")
+_DOMAINS = (*_NUMBERS, "ListDomain", "PandasSeriesDomain", "PandasDataFrameDomain")
 _PARTS = ("input_domain", "input_metric", "output_measure", "privacy_function")
 
 
@@ -40,9 +30,9 @@ def from_tumult(
     """Make a subject of a measurement of Tumult Core, on numbers, lists or pandas.
 
     The claim is what its privacy function says at the distance `d_in`, an exact number such as 1 or
-    "1/2": pure or approximate DP, or zCDP. The neighbours are what its input metric and domain say.
-    `records` says what a record may be where the domain does not (strings), or where narrower ones
-    are wanted: of a frame, `dpaudit.tables(..., form="pandas")`.
+    "1/2": pure or approximate DP, or zCDP. The neighbours follow from its input metric and domain.
+    Pass `records` where the domain does not say what a record is (strings), or to narrow it; for a
+    frame, `dpaudit.tables(..., form="pandas")`.
 
     >>> import dpaudit
     >>> from tmlt.core.domains.numpy_domains import NumpyFloatDomain
@@ -50,34 +40,12 @@ def from_tumult(
     >>> print(dpaudit.integrations.from_tumult(AddLaplaceNoise(NumpyFloatDomain(), 2)))
     AddLaplaceNoise: 0.5-DP; 1 query answer in [-1, 2], each moving by at most 1
     """
-    _check(measurement)
-    claim = claim_of(_kind(measurement.output_measure), measurement.privacy_function(d_in))
-    neighbours = neighbours_of(
-        measurement.input_metric,
-        measurement.input_domain,
-        d_in,
-        records=records,
-        max_records=max_records,
-    )
-    release = one_at_a_time(partial(_released, measurement))
-    return Subject(
-        mechanism=Mechanism(name=_kind(measurement), function=release),
-        claim=claim,
-        neighbours=neighbours,
-    )
-
-
-def _check(measurement: Any) -> None:
-    missing = [name for name in _PARTS if not hasattr(measurement, name)]
-    if missing:
+    needs = "from_tumult needs a measurement of Tumult Core"
+    building.check_parts(measurement, _PARTS, needs=needs)
+    name, domain, metric = _kind(measurement), measurement.input_domain, measurement.input_metric
+    if _kind(domain) not in _DOMAINS:
         raise InvalidMechanism(
-            f"from_tumult needs a measurement of Tumult Core, got {short(measurement)}, which has "
-            f"no {missing[0]}."
-        )
-    name, domain = _kind(measurement), _kind(measurement.input_domain)
-    if domain not in _DOMAINS:
-        raise InvalidMechanism(
-            f"from_tumult has numbers, lists and pandas to give, but {name} takes {domain}. "
+            f"from_tumult has numbers, lists and pandas to give, but {name} takes {_kind(domain)}. "
             "Write it as a function of rows: dpaudit.one_at_a_time(lambda rows: "
             "measurement(spark.createDataFrame(rows, schema)))."
         )
@@ -86,6 +54,12 @@ def _check(measurement: Any) -> None:
             f"{name} is interactive: it answers with an object to ask. Audit the measurements that "
             "are asked of it."
         )
+    return building.released(
+        name,
+        partial(_release, measurement),
+        claim_of(_kind(measurement.output_measure), measurement.privacy_function(d_in)),
+        neighbours_of(metric, domain, d_in, records=records, max_records=max_records),
+    )
 
 
 def claim_of(measure: str, bound: Any) -> Claim:
@@ -117,9 +91,9 @@ def neighbours_of(
     distance = int(_number(d_in, round_up=False))
     most = max(max_records, distance)
     if name == "SymmetricDifference":
-        return _several(add_or_remove_one(kind, max_records=most), distance)
+        return building.at_distance(add_or_remove_one(kind, max_records=most), distance)
     if name == "HammingDistance":
-        return _several(replace_one(kind, max_records=most), distance)
+        return building.at_distance(replace_one(kind, max_records=most), distance)
     raise InvalidMechanism(
         f"from_tumult knows no neighbours for the metric {metric!r}. Write the measurement as a "
         "function, and say which data are neighbours: dpaudit.audit(dpaudit.one_at_a_time("
@@ -127,16 +101,11 @@ def neighbours_of(
     )
 
 
-def _several(one: Any, distance: int) -> Relation:
-    found: Relation = one if distance == 1 else group(one, distance)
-    return found
-
-
 def _answers(domain: Any, distance: float, norm: float) -> Relation:
     element = getattr(domain, "element_domain", domain)
-    length = 1 if element is domain else getattr(domain, "length", None) or ANSWERS
+    length = 1 if element is domain else getattr(domain, "length", None) or building.VECTOR_LENGTH
     if _kind(element) == "NumpyIntegerDomain":
-        return whole_answers(length, int(distance), norm=norm)
+        return building.whole_answers(length, int(distance), norm=norm)
     return query_answers(length, distance, norm=norm)
 
 
@@ -150,22 +119,22 @@ def _records(domain: Any) -> Domain | None:
             known = {name: column for name, column in columns.items() if column is not None}
             return tables(known, form="pandas") if len(known) == len(columns) else None
         case "NumpyFloatDomain":
-            return any_float(nan=domain.allow_nan, infinite=domain.allow_inf)
+            return building.any_float(nan=domain.allow_nan, infinite=domain.allow_inf)
         case "NumpyIntegerDomain":
-            return any_integer()
+            return building.any_integer()
     return None
 
 
-def _released(measurement: Any, data: Any) -> Any:
-    """One output, on data in the form that the domain asks for."""
+def _release(measurement: Any, data: Any) -> Any:
     return measurement(_packed(measurement.input_domain, data))
 
 
 def _packed(domain: Any, data: Any) -> Any:
+    """Data in the form that a domain asks for."""
     match _kind(domain):
         case "PandasSeriesDomain":
             kind = domain.element_domain.carrier_type
-            return needed("pandas", "tumult").Series(data, dtype=kind)
+            return building.needed("pandas", "tumult").Series(data, dtype=kind)
         case "ListDomain":
             return [_packed(domain.element_domain, [value]) for value in data]
         case "PandasDataFrameDomain":

@@ -1,4 +1,4 @@
-"""An event as Python: a function that tells of one output whether the event happened."""
+"""An event as Python: a function that says of one output whether the event happened."""
 
 from __future__ import annotations
 
@@ -16,10 +16,27 @@ from dpaudit.events import (
     IsWord,
     Outside,
     Rule,
+    Single,
+    Span,
     is_member,
+    is_zero,
+    spans,
 )
-from dpaudit.outputs import MESSAGE, MINUS_INF, MISSING, NAN, NONE, PLUS_INF, RAISED, about_bits
-from dpaudit.report.bits import bits_code
+from dpaudit.outputs import (
+    GRAIN,
+    LAST,
+    MAGNITUDE,
+    MESSAGE,
+    MINUS_INF,
+    MISSING,
+    NAN,
+    NONE,
+    PLUS_INF,
+    RAISED,
+    WIDTH,
+    ZERO,
+    about_bits,
+)
 
 _LITERALS = ("str", "bytes", "int")  # words whose text is the Python that makes them
 _TYPES = {  # as `type_name` joins them
@@ -34,9 +51,9 @@ _INSIDE = re.compile(r"(?P<place>.+)\[(?P<key>.+)\]")
 
 
 def event_code(rule: Rule) -> str | None:
-    """The source of `happened(output)`; None where the event cannot be said in plain Python.
+    """The source of `happened(output)`; None where plain Python cannot express the event.
 
-    What cannot be compared, or is not there, is not in the event. Where the mechanism raised, the
+    What is missing or cannot be compared is not in the event. Where the mechanism raised, the
     output is the error.
 
     >>> print(event_code(Rule(event=Above(0, 0.5), places=("output['count']",), words=())))
@@ -51,9 +68,10 @@ def event_code(rule: Rule) -> str | None:
     if test is None:
         return None
     dotted = any(_DOTTED.match(place) for place in rule.places)  # output.field, len(output.field)
+    remark = "  # the error, where one was raised" if _is_about_errors(rule) else ""
     lines = (
         *(("import math", "", "") if "math." in test else ()),
-        f"def happened(output):{'  # the error, where one was raised' if _speaks(rule) else ''}",
+        f"def happened(output):{remark}",
         "    try:",
         f"        return {test}",
         f"    except ({'AttributeError, ' if dotted else ''}TypeError, LookupError):",
@@ -62,7 +80,7 @@ def event_code(rule: Rule) -> str | None:
     source = "\n".join(lines) + "\n"
     try:
         ast.parse(source)
-    except SyntaxError:  # a key of a dict whose repr is not Python
+    except SyntaxError:  # a dict has a key whose repr is not Python
         return None
     return source
 
@@ -73,15 +91,15 @@ def _test(event: Event, rule: Rule) -> str | None:
         if parts[0] is None or parts[1] is None:
             return None
         return " and ".join(f"({part})" if " or " in part else part for part in parts if part)
-    assert isinstance(event, Above | Below | Between | Outside | Equals | IsWord | IsNumber)
+    assert isinstance(event, Single)
     place = rule.places[event.column]
     if place == MESSAGE:
         place = "str(output)"
-    if place.endswith(("'", " (rest)")):  # two places of one name, and all that found no place
+    if place.endswith(("'", " (rest)")):  # one of two places of one name, or what found no place
         return None
     bits = about_bits(place)
     if bits is not None:
-        return bits_code(event, *bits)
+        return _bits(event, *bits)
     match event:
         case Above(_, threshold):
             return f"{place} > {_number(threshold)}"
@@ -101,13 +119,13 @@ def _test(event: Event, rule: Rule) -> str | None:
             return _word(place, code, rule, event.column)
 
 
-def _speaks(rule: Rule) -> bool:
-    """Whether an event speaks of errors."""
-    return MESSAGE in rule.places or any(word.type_ == RAISED for word in rule.words)
+def _is_about_errors(rule: Rule) -> bool:
+    raised = (word.type_ == RAISED for word in rule.words)
+    return MESSAGE in rule.places or any(raised)
 
 
 def _number(number: float) -> str:
-    """A number as it is written: 1 rather than 1.0, and `math.inf` by its name."""
+    """A number as Python: 1 rather than 1.0, and infinity by its name."""
     if number in (float("inf"), float("-inf")):
         return "math.inf" if number > 0 else "-math.inf"
     return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
@@ -142,7 +160,7 @@ def _type(place: str, name: str) -> str:
 
 
 def _missing(place: str) -> str | None:
-    """That a list is too short, or a dict lacks a key; None for a place that is no part of one."""
+    """That a list is too short or a dict lacks a key; None for a place in neither."""
     if is_member(place):
         return place.replace(" in output", " not in output", 1)
     found = _INSIDE.fullmatch(place)
@@ -150,3 +168,50 @@ def _missing(place: str) -> str | None:
         return None
     inside, key = found["place"], found["key"]
     return f"len({inside}) <= {key}" if key.isdigit() else f"{key} not in {inside}"
+
+
+def _bits(event: Single, about: str, place: str) -> str | None:
+    """A test of the bits of a float; None where the event is about words.
+
+    What is not a finite number is in no such event: every comparison with NaN is false.
+
+    >>> _bits(Below(0, -52.5), "grain", "output")
+    'abs(output) % 2.0**-52 > 0'
+    """
+    if isinstance(event, IsNumber):
+        return f"math.isfinite({place})"
+    tests = [_span(about, place, span) for span in spans(event, about)]
+    return " or ".join(tests) if tests else None
+
+
+def _span(about: str, place: str, span: Span) -> str:
+    least, largest = span
+    if span == (None, None):
+        return f"math.isfinite({place})"
+    if is_zero(about, span):
+        return f"{place} == 0"
+    if about == GRAIN:
+        return _grain(f"abs({place})", least, largest)
+    if about == MAGNITUDE:
+        high = "math.inf" if largest is None else f"2.0**{largest + 1}"
+        return f"{0 if least is None else f'2.0**{least}'} <= abs({place}) < {high}"
+    fraction = f"abs(math.frexp({place})[0])"  # in [0.5, 1)
+    if about == WIDTH:  # at most n bits: a multiple of 2^-n
+        bounds = None if largest is None else -largest, None if least is None else 1 - least
+        return _multiples(fraction, *bounds)
+    first, last = least or 0, 2**LAST - 1 if largest is None else largest
+    return f"{first} <= {fraction} * 2.0**53 % {2**LAST} <= {last}"
+
+
+def _grain(number: str, least: int | None, largest: int | None) -> str:
+    if largest is None or largest + 1 < ZERO[GRAIN]:
+        return _multiples(number, least, None if largest is None else largest + 1)
+    multiple = "" if least is None else f"{_multiples(number, least, None)} and "
+    return f"{multiple}0 < {number} < math.inf"  # only 0 is a multiple of every power of 2
+
+
+def _multiples(number: str, of: int | None, not_of: int | None) -> str:
+    """That a number is a multiple of one power of 2, and not of another."""
+    tests = [] if of is None else [f"{number} % 2.0**{of} == 0"]
+    tests += [] if not_of is None else [f"{number} % 2.0**{not_of} > 0"]
+    return " and ".join(tests)

@@ -4,47 +4,35 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.report.extra import needed
-from dpaudit.report.figures import curve, evidence, outputs, search, trade_off
-from dpaudit.report.figures.canvas import as_svg
+from dpaudit.report import figures
+from dpaudit.report.figures.canvas import as_svg, needed
 from dpaudit.report.files import write_whole
-from dpaudit.report.page import certified, page_of
+from dpaudit.report.page import page_of
 from dpaudit.report.showing import count, duration, one_line
+from dpaudit.report.wording import least_leak
 
 if TYPE_CHECKING:
     from dpaudit.results import Audit
 
 INDEX = "index.html"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """A figure on a page: its title, the SVG (with its alternative text) and how to read it."""
-
-    title: str
-    svg: Any  # markup
-    caption: str
-
-
 VERDICTS = ("refuted", "not refuted", "undecided")
 
 
 def write_report(audit: Audit, path: str | os.PathLike[str]) -> Path:
-    """Write an audit as one self-contained page, whole or not at all; the path comes back."""
+    """Write an audit as one self-contained page, whole or not at all; return its path."""
     write_whole(path, report_page(audit))
     return Path(path)
 
 
 def write_suite(audits: Iterable[Audit], folder: str | os.PathLike[str]) -> Path:
-    """Write a page for each audit into a folder, and an index of them, whose path comes back.
+    """Write a page for each audit into a folder, with an index of them; return the index's path.
 
-    The folder is made if it is not there. Pages of an earlier suite of as many audits are replaced.
+    The folder is made if need be. Pages of an earlier suite of the same audits are replaced.
     """
     home, entries = Path(folder), []
     home.mkdir(parents=True, exist_ok=True)
@@ -58,10 +46,10 @@ def write_suite(audits: Iterable[Audit], folder: str | os.PathLike[str]) -> Path
 
 def report_page(audit: Audit, *, index: str | None = None) -> str:
     """The page of an audit; with a link to `index`, if it is one of many."""
-    rendered = _template("report.html.jinja").render(
-        page=page_of(audit), figures=list(_figures(audit)), kept=_kept(audit), index=index
-    )
-    return str(rendered)
+    drawn = [_drawn(audit, kind) for kind in figures.kinds_of(audit)]
+    kept = "" if figures.outlines(audit) else figures.NO_OUTPUTS
+    page = _template("report.html.jinja")
+    return str(page.render(page=page_of(audit), figures=drawn, kept=kept, index=index))
 
 
 def notebook_cell(audit: Audit) -> str:
@@ -70,33 +58,19 @@ def notebook_cell(audit: Audit) -> str:
     Without the extra `report` it is the text of the audit.
     """
     try:
-        shown = [one for one in _figures(audit) if one.title in (outputs.TITLE, curve.TITLE)]
-        return str(_template("cell.html.jinja").render(page=page_of(audit), figures=shown))
+        kinds = [kind for kind in figures.kinds_of(audit) if kind.name in ("outputs", "curve")]
+        drawn = [_drawn(audit, kind) for kind in kinds]
+        return str(_template("cell.html.jinja").render(page=page_of(audit), figures=drawn))
     except ImportError:
         return f"<pre>{escape(str(audit))}</pre>"
 
 
-def _figures(audit: Audit) -> Iterator[Drawn]:
-    """The figures of a page: those that the audit has something to show in."""
-    markup = needed("markupsafe").Markup
-    event = audit.counterexample is not None
-    parts: list[tuple[Any, str]] = []
-    if outputs.outlines(audit):
-        parts.append((outputs, outputs.CAPTION if event else outputs.CAPTION_WITHOUT_EVENT))
-    parts.append((curve, curve.CAPTION if event else curve.CAPTION_WITHOUT_EVENT))
-    parts.append((trade_off, trade_off.CAPTION if event else trade_off.CAPTION_WITHOUT_EVENT))
-    parts.append((evidence, evidence.CAPTION))
-    if len(audit.history) > 1:
-        parts.append((search, search.CAPTION))
-    for part, caption in parts:
-        name = part.__name__.rpartition(".")[2].replace("_", "-")
-        svg = as_svg(part.draw(audit), name=name, alt=part.alt(audit))
-        yield Drawn(title=part.TITLE, svg=markup(svg), caption=caption)
-
-
-def _kept(audit: Audit) -> str:
-    """What to say where no outputs can be drawn."""
-    return "" if outputs.outlines(audit) else outputs.NOT_KEPT
+def _drawn(audit: Audit, kind: figures.FigureKind) -> dict[str, Any]:
+    """A figure on a page: its title, the SVG (with its alternative text) and how to read it."""
+    svg = as_svg(kind.draw(audit), name=kind.name, alt=kind.alt(audit))
+    other = "" if audit.counterexample is not None else kind.caption_without_event
+    markup = needed("markupsafe").Markup(svg)
+    return {"title": kind.title, "svg": markup, "caption": other or kind.caption}
 
 
 def _index_page(entries: list[tuple[str, Audit]]) -> str:
@@ -106,7 +80,7 @@ def _index_page(entries: list[tuple[str, Audit]]) -> str:
             "mechanism": one_line(audit.mechanism, 80),
             "claim": one_line(str(audit.claim), 60),
             "verdict": audit.verdict.value,
-            "certified": certified(audit),
+            "certified": least_leak(audit) or "nothing",
             "draws": f"{audit.samples:,}",
             "seconds": duration(audit.seconds),
         }

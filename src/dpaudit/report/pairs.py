@@ -1,9 +1,10 @@
-"""Two datasets side by side: which records differ, and the equal ones between them left out."""
+"""Two datasets side by side: the records that differ, and a few equal ones around them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -12,28 +13,28 @@ from dpaudit.domains import frame_of, shown
 from dpaudit.neighbours import ABSENT, NO_DATASETS, Pair, Slot, interleaved, is_shared, side_by_side
 from dpaudit.report.showing import count, one_line
 
-_MOST_APART = 16  # records absent on a side that are still searched for
-_CONTEXT = 2  # equal records shown on either side of one that differs
-_MOST_ROWS = 40
-_WIDTH = 160
+_MAX_APART = 16  # records absent on a side that are still searched for
+_CONTEXT = 2  # equal records shown before and after one that differs
+_MAX_ROWS = 40
+_MAX_WIDTH = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ComparedRecord:
     """One line of the comparison: the texts of both sides, and what happened to the record.
 
     `mark` is empty where both hold the same; a row of `skipped` records has no texts.
     """
 
     number: int
-    data: str
-    neighbour: str
-    mark: str
+    data: str = ""
+    neighbour: str = ""
+    mark: str = ""
     skipped: str = ""
 
 
-def compared(pair: Pair) -> list[Row]:
-    """The records of both datasets, laid side by side; none for two samples without datasets.
+def compared(pair: Pair) -> list[ComparedRecord]:
+    """The records of both datasets side by side; none for two samples without datasets.
 
     >>> for row in compared(Pair([1.0, 0.5], [1.0])):
     ...     print(row.number, row.data, row.neighbour or "-", row.mark or "same")
@@ -43,68 +44,53 @@ def compared(pair: Pair) -> list[Row]:
     if pair == NO_DATASETS:
         return []
     slots = _slots(pair)
-    if slots is None:
-        mark = "" if is_shared(Slot(pair.data, pair.neighbour)) else "changed"
-        sides = (one_line(shown(side), _WIDTH) for side in (pair.data, pair.neighbour))
-        data, neighbour = sides
-        return [Row(number=1, data=data, neighbour=neighbour, mark=mark)]
-    marks = [_mark(slot) for slot in slots]
-    return list(_rows(slots, marks))
+    return list(_rows(slots, [_mark(slot) for slot in slots]))
 
 
-def _rows(slots: list[Slot], marks: list[str]) -> Iterator[Row]:
+def _rows(slots: list[Slot], marks: list[str]) -> Iterator[ComparedRecord]:
     """The differing records with some around them, up to a number of rows."""
-    near = {
-        place
-        for at, mark in enumerate(marks)
-        if mark
-        for place in range(at - _CONTEXT, at + _CONTEXT + 1)
-    }
-    kept = [place for place in range(len(slots)) if place in near or len(slots) <= _MOST_ROWS // 2]
-    kept, after = kept[:_MOST_ROWS], 0
+    different = [at for at, mark in enumerate(marks) if mark]
+    near = {at + step for at in different for step in range(-_CONTEXT, _CONTEXT + 1)}
+    kept = [place for place in range(len(slots)) if place in near or len(slots) <= _MAX_ROWS // 2]
+    kept, after = kept[:_MAX_ROWS], 0
     for place in kept:
         if place > after:
             yield _skipped(marks[after:place], after)
         data, neighbour = (_text(side) for side in slots[place])
-        yield Row(number=place + 1, data=data, neighbour=neighbour, mark=marks[place])
+        yield ComparedRecord(number=place + 1, data=data, neighbour=neighbour, mark=marks[place])
         after = place + 1
     if after < len(slots):
         yield _skipped(marks[after:], after)
 
 
-def _skipped(marks: list[str], after: int) -> Row:
+def _skipped(marks: list[str], after: int) -> ComparedRecord:
     different = sum(bool(mark) for mark in marks)
     said = f"{count(len(marks), 'record')} not shown"
     said += f", {different:,} of them different" if different else ", the same on both sides"
-    return Row(number=after + 1, data="", neighbour="", mark="", skipped=said)
+    return ComparedRecord(number=after + 1, skipped=said)
 
 
-def _slots(pair: Pair) -> list[Slot] | None:
-    """The records that stand beside each other; None if a side is no list of records."""
+def _slots(pair: Pair) -> list[Slot]:
+    """The records that stand beside each other; one slot if a side is not a list of records."""
     data, neighbour = _records(pair.data), _records(pair.neighbour)
     if data is None or neighbour is None:
-        return None
+        return [Slot(pair.data, pair.neighbour)]
     [*laid] = side_by_side(data, neighbour)
     if laid:
         return laid[0]
-    most = max(_MOST_APART, abs(len(data) - len(neighbour)))
-    found = interleaved(data, neighbour, most) if most <= 4 * _MOST_APART else None
+    most = max(_MAX_APART, abs(len(data) - len(neighbour)))
+    found = interleaved(data, neighbour, most) if most <= 4 * _MAX_APART else None
     if found is not None:
         return found
-    longest = max(len(data), len(neighbour))
-    padded = ([*side, *[ABSENT] * (longest - len(side))] for side in (data, neighbour))
-    return list(map(Slot, *padded))
+    return [Slot(*sides) for sides in zip_longest(data, neighbour, fillvalue=ABSENT)]
 
 
 def _records(value: Any) -> list[Any] | None:
     frame = frame_of(value)
     if frame is not None:
         return list(frame.rows())
-    if isinstance(value, list | tuple):
-        return list(value)
-    if isinstance(value, np.ndarray) and value.ndim > 0:
-        return list(value)
-    return None
+    is_array = isinstance(value, np.ndarray) and value.ndim > 0
+    return list(value) if is_array or isinstance(value, list | tuple) else None
 
 
 def _mark(slot: Slot) -> str:
@@ -116,4 +102,4 @@ def _mark(slot: Slot) -> str:
 
 
 def _text(side: Any) -> str:
-    return "" if side is ABSENT else one_line(shown(side), _WIDTH)
+    return "" if side is ABSENT else one_line(shown(side), _MAX_WIDTH)

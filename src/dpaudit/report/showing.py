@@ -11,8 +11,8 @@ from dpaudit.bounds import round_down, round_up
 from dpaudit.domains import frame_of, shown
 
 DIGITS = 3
-MOST_DIGITS = 17
-MOST_ENDS = 6  # records shown at each end of a long dataset
+MAX_DIGITS = 17
+MAX_ENDS = 6  # records shown at each end of a long dataset
 
 
 def lower(bound: float, *, above: float = -math.inf) -> str:
@@ -21,7 +21,7 @@ def lower(bound: float, *, above: float = -math.inf) -> str:
     >>> lower(1.8679), lower(1.0004, above=1.0)
     ('1.86', '1.0004')
     """
-    for digits in range(DIGITS, MOST_DIGITS):
+    for digits in range(DIGITS, MAX_DIGITS):
         rounded = round_down(bound, digits)
         if rounded > above or not bound > above:
             return f"{rounded:.{digits}g}"
@@ -34,7 +34,7 @@ def upper(bound: float, *, below: float = math.inf) -> str:
     >>> upper(0.07221), upper(1e-6), upper(2.71828, below=2.7188)
     ('0.0723', '1e-06', '2.7183')
     """
-    for digits in range(DIGITS, MOST_DIGITS):
+    for digits in range(DIGITS, MAX_DIGITS):
         rounded = round_up(bound, digits)
         if rounded < below or not bound < below:
             return f"{rounded:.{digits}g}"
@@ -124,11 +124,11 @@ def dataset(value: Any, width: int) -> str:
     rows = listed if isinstance(listed, list | tuple) or np.shape(listed) else None
     if rows is None:
         return one_line(shown(value), width)
-    whole = shown(rows) if len(rows) <= 2 * MOST_ENDS else ""
+    whole = shown(rows) if len(rows) <= 2 * MAX_ENDS else ""
     if 0 < len(whole) <= width:
         return whole
     size = f" ({len(rows):,} in all)"
-    for ends in range(min(MOST_ENDS, (len(rows) - 1) // 2), 0, -1):
+    for ends in range(min(MAX_ENDS, (len(rows) - 1) // 2), 0, -1):
         texts = [*map(shown, rows[:ends]), "...", *map(shown, rows[-ends:])]
         whole = f"[{', '.join(texts)}]"
         if len(whole) + len(size) <= width:

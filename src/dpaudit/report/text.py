@@ -1,4 +1,4 @@
-"""All wording of verdicts: an audit or a replay in one line, and in a page of at most 72 columns.
+"""An audit or a replay in one line, in a text of at most 72 columns, and while it runs.
 
 The words are *refuted*, *not refuted* and *undecided*. Lower bounds are rounded down and upper
 bounds up, so that what is printed is never more than what was proved.
@@ -6,25 +6,27 @@ bounds up, so that what is printed is never more than what was proved.
 
 from __future__ import annotations
 
+import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.claims import ApproxDP, PureDP
 from dpaudit.neighbours import Pair
 from dpaudit.report import wording
 from dpaudit.report.pinning import Pin, pin_of
-from dpaudit.report.showing import count, dataset, duration, one_line, upper
-from dpaudit.report.wording import GLUE, NAME, broken, glued
+from dpaudit.report.showing import count, dataset, duration, lower, one_line, short_count, upper
+from dpaudit.report.wording import GLUE, MAX_NAME, broken, glued, noted
 
 if TYPE_CHECKING:
-    from dpaudit.results import Audit, Counterexample, PairRecord, Replayed
+    from dpaudit.results import Audit, Counterexample, PairRecord, Progress, Replayed
 
 WIDTH = 72  # beside the margin of a failed test this still fits into 80 columns
-FIRST = 46  # of a failed test's first line, which pytest begins with the name of the error
+FIRST_WIDTH = 46  # of a failed test's first line, which pytest begins with the name of the error
 INDENT = "  "
-LABEL = 12  # columns of the labels on the left
-MOST_WARNINGS = 3
+LABEL_WIDTH = 12
+MAX_WARNINGS = 3
+PROGRESS_WIDTH = 80
 
 
 def headline(audit: Audit) -> str:
@@ -37,19 +39,13 @@ def headline(audit: Audit) -> str:
 
 def render(audit: Audit) -> str:
     """The audit in words: what was found, what was searched, what it cost; about 25 lines."""
-    blocks = [_wrapped(_headline(audit), first="", rest=INDENT)]
-    if audit.interrupted:
-        blocks.append(_sentence(wording.INTERRUPTED))
-    match audit.verdict.value:
-        case "refuted":
-            blocks += _refuted(audit)
-        case "not refuted":
-            blocks += _not_refuted(audit)
-        case "undecided":
-            blocks += _undecided(audit)
-    blocks.append([*_searched(audit), *_cost(audit)])
-    blocks.append(_warnings(audit))
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+    return _joined(
+        _wrapped(_headline(audit), rest=INDENT),
+        _sentences(wording.INTERRUPTED) if audit.interrupted else [],
+        *_findings(audit),
+        [*_searched(audit), *_cost(audit)],
+        _warnings(audit),
+    )
 
 
 def failure(audit: Audit, *, kept: str | None = None, pin: Pin | None = None) -> str:
@@ -61,11 +57,12 @@ def failure(audit: Audit, *, kept: str | None = None, pin: Pin | None = None) ->
     pair = pair_to_pin(audit)
     if pin is None and pair is not None:
         pin = pin_of(pair)
-    first = _wrapped(wording.finding(audit), first="", rest=INDENT, width=FIRST)
-    blocks = [first, *_refuted(audit)]
-    blocks.append([*_searched(audit), *_cost(audit)])
-    blocks.append([*_again(audit), *_pin(pin), *_kept(audit, kept)])
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+    return _joined(
+        _wrapped(wording.finding(audit), rest=INDENT, width=FIRST_WIDTH),
+        *_findings(audit),
+        [*_searched(audit), *_cost(audit)],
+        [*_again(audit), *_pin(pin), *_kept(audit, kept)],
+    )
 
 
 def pair_to_pin(audit: Audit) -> Pair | None:
@@ -75,111 +72,92 @@ def pair_to_pin(audit: Audit) -> Pair | None:
 
 
 def no_evidence(audit: Audit) -> str:
-    """What a test is warned of whose audit says nothing, in one line."""
-    return f"undecided: {wording.finding(audit)}. {' '.join(wording.undecided(audit))}".replace(
-        GLUE, " "
-    )
+    """The warning of a test whose audit is undecided, in one line."""
+    why = " ".join(wording.undecided(audit))
+    return f"undecided: {wording.finding(audit)}. {why}".replace(GLUE, " ")
 
 
 def replayed_headline(found: Replayed) -> str:
-    """A replay in one line, as the first of its page."""
+    """A replay in one line."""
     return _replayed_headline(found).replace(GLUE, " ")
 
 
 def replayed(found: Replayed) -> str:
     """A replay in words: the event, how often it was seen this time, and what the claim allows."""
     again, before = found.again, found.before
-    shown_before = f"{wording.shows(before)}, {count(before.data.draws, 'draw')} of a side"
-    blocks = [
-        _wrapped(_replayed_headline(found), first="", rest=INDENT),
-        [*_pair(again.pair), *_event(again)],
+    shown_before = f"{wording.shows(before)}, {count(before.data.draws, 'draw')} each"
+    return _joined(
+        _wrapped(_replayed_headline(found), rest=INDENT),
+        _pair_and_event(again),
         _tallies(again),
-        [*_sentences(wording.allowed_and_seen(found.claim, again)), *_meaning_of_replay(found)],
-        _sentences(wording.floating(again)),
+        _sentences(*wording.allowed_and_seen(found.claim, again), _meaning_of_replay(found)),
+        _sentences(*wording.floating(again)),
         [
             *_row("replayed", found.target or found.mechanism),
             *_row("before", shown_before),
             *_row("seed", f"{again.seed[0]}"),
         ],
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
-# --- the headline ---------------------------------------------------------------------------------
+    )
 
 
 def _headline(audit: Audit) -> str:
-    alpha = glued(f"(alpha = {upper(audit.alpha)})")
     word = glued(f"{audit.verdict.value.upper()}:")
-    return f"{word} {wording.finding(audit)} {alpha}"
+    return f"{word} {wording.finding(audit, f'alpha = {upper(audit.alpha)}')}"
 
 
 def _replayed_headline(found: Replayed) -> str:
-    name, claim = one_line(found.mechanism, NAME), glued(one_line(str(found.claim), NAME))
-    alpha = glued(f"(alpha = {upper(found.again.alpha)})")
-    if found.verdict.value == "refuted":
-        in_epsilon = isinstance(found.claim, PureDP | ApproxDP)
-        bound = found.again.epsilon_lower if in_epsilon else None
-        return f"{glued('REFUTED AGAIN:')} {name} {broken(found.claim, bound, claim)} {alpha}"
-    word = glued(f"{found.verdict.value.upper()}:")
-    return f"{word} {name}, claimed {claim}, by this event on these draws {alpha}"
+    name, claim = one_line(found.mechanism, MAX_NAME), glued(one_line(str(found.claim), MAX_NAME))
+    alpha, verdict = f"alpha = {upper(found.again.alpha)}", found.verdict.value
+    if verdict != "refuted":
+        said = f"{name}, claimed {claim}, by this event on these draws"
+        return noted(f"{glued(f'{verdict.upper()}:')} {said}", alpha)
+    in_epsilon = isinstance(found.claim, PureDP | ApproxDP)
+    bound = found.again.epsilon_lower if in_epsilon else None
+    return noted(f"{glued('REFUTED AGAIN:')} {name} {broken(found.claim, bound, claim)}", alpha)
 
 
-def _meaning_of_replay(found: Replayed) -> list[str]:
-    if found.verdict.value == "refuted":
-        return _sentence(wording.chance("a replay", found.again.alpha))
-    if found.verdict.value == "undecided":
-        few = f"Too few draws for a verdict. {wording.need(found.claim, found.again.alpha)}"
-        return _sentence(few)
-    return _sentence(
+def _meaning_of_replay(found: Replayed) -> str:
+    match found.verdict.value:
+        case "refuted":
+            return wording.chance("a replay", found.again.alpha)
+        case "undecided":
+            need = wording.need(found.claim, found.again.alpha)
+            return f"Too few draws for a verdict. {need}"
+    return (
         "This is not a proof of privacy: one event was counted, and nothing was searched. Another "
         "pair or event, or more draws, may still break the claim. To search anew: dpaudit audit."
     )
 
 
-# --- one verdict each -----------------------------------------------------------------------------
-
-
-def _refuted(audit: Audit) -> list[list[str]]:
-    found, chance = audit.counterexample, _sentence(wording.chance("an audit", audit.alpha))
+def _findings(audit: Audit) -> list[list[str]]:
+    """What decided the verdict, or what there is instead."""
+    if audit.verdict.value == "undecided":
+        return [_sentences(*wording.undecided(audit)), _strongest(audit.strongest)]
+    if audit.verdict.value == "not refuted":
+        leaks, detectable = wording.leaks(audit), wording.detectable(audit)
+        rows = _row("certified", f"{leaks}: no smaller {audit.symbol} holds") if leaks else []
+        rows += _row("detectable", detectable) if detectable else []
+        return [_sentences(wording.CAUTION), [*_strongest(audit.strongest), *rows]]
+    found, chance = audit.counterexample, wording.chance("an audit", audit.alpha)
     if found is None:
-        return [_sentence(wording.NO_EVENT), _strongest(audit.strongest), chance]
+        return [_sentences(wording.NO_EVENT), _strongest(audit.strongest), _sentences(chance)]
     return [
-        [*_pair(found.pair), *_event(found)],
+        _pair_and_event(found),
         _tallies(found),
-        [*_against(audit.claim, found), *chance],
-        _sentences(wording.floating(found, audit.simplest)),
+        _sentences(*wording.against(audit.claim, found), chance),
+        _sentences(*wording.floating(found, audit.simplest)),
         _simplest(audit),
     ]
 
 
-def _not_refuted(audit: Audit) -> list[list[str]]:
-    findings = _strongest(audit.strongest)
-    certified, detectable = wording.certified(audit), wording.detectable(audit)
-    if certified:
-        findings += _row("certified", f"{certified}: no smaller {audit.symbol} holds")
-    if detectable:
-        findings += _row("detectable", detectable)
-    return [_sentence(wording.CAUTION), findings]
-
-
-def _undecided(audit: Audit) -> list[list[str]]:
-    return [_sentences(wording.undecided(audit)), _strongest(audit.strongest)]
-
-
-# --- the parts ------------------------------------------------------------------------------------
-
-
 def _pair(pair: Pair) -> list[str]:
-    room = WIDTH - len(INDENT) - LABEL
-    return [
-        *_row("data", dataset(pair.data, room)),
-        *_row("neighbour", dataset(pair.neighbour, room)),
-    ]
+    room = WIDTH - len(f"{INDENT}A = ")
+    sides = (("A", pair.data), ("B", pair.neighbour))
+    return [line for name, side in sides for line in _sentences(f"{name} = {dataset(side, room)}")]
 
 
-def _event(found: Counterexample) -> list[str]:
-    return _row("event", wording.event(found))
+def _pair_and_event(found: Counterexample) -> list[str]:
+    return [*_pair(found.pair), *_row("event", wording.event(found))]
 
 
 def _simplest(audit: Audit) -> list[str]:
@@ -187,38 +165,29 @@ def _simplest(audit: Audit) -> list[str]:
     found = audit.simplest
     if found is None:
         return []
+    draws = count(found.data.draws, "fresh draw")
     return [
         f"{INDENT}The simplest pair that still breaks the claim:",
-        *_pair(found.pair),
-        *_event(found),
-        *_row(
-            "shows",
-            f"{wording.shows(found)}, on {count(found.data.draws, 'fresh draw')} of either side",
-        ),
-        *_sentence(wording.together(audit)),
+        *_pair_and_event(found),
+        *_row("shows", f"{wording.shows(found)}, on {draws} each"),
+        *_sentences(wording.together(audit)),
     ]
 
 
 def _strongest(found: PairRecord | None) -> list[str]:
-    if found is None:
-        return []
-    return [f"{INDENT}The strongest pair:", *_pair(found.pair)]
+    return [] if found is None else [f"{INDENT}The strongest pair:", *_pair(found.pair)]
 
 
 def _tallies(found: Counterexample) -> list[str]:
-    """Hits and draws on both sides, one under the other, with the bound that counts on each."""
-    sides = (("data", found.data), ("neighbour", found.neighbour))
-    hits = max(len(f"{tally.hits:,}") for _, tally in sides)
-    draws = max(len(f"{tally.draws:,}") for _, tally in sides)
+    """Hits and draws on both datasets, one under the other, with the bound that counts on each."""
+    sides = wording.sides(found)
+    hits = max(len(f"{tally.hits:,}") for _, tally, _ in sides)
+    draws = max(len(f"{tally.draws:,}") for _, tally, _ in sides)
     return [
-        f"{INDENT}{f'on {name}':<{LABEL}} {tally.hits:>{hits},} of {tally.draws:>{draws},} draws: "
-        f"probability {wording.bound(tally, at_least=name == found.likelier)}"
-        for name, tally in sides
+        f"{INDENT}{f'on {letter}':<{LABEL_WIDTH}}{tally.hits:>{hits},} of "
+        f"{tally.draws:>{draws},} draws: probability {bound}"
+        for letter, tally, bound in sides
     ]
-
-
-def _against(claim: Claim, found: Counterexample) -> list[str]:
-    return _sentences(wording.against(claim, found))
 
 
 def _searched(audit: Audit) -> list[str]:
@@ -233,11 +202,13 @@ def _searched(audit: Audit) -> list[str]:
     return searched if bets else [*searched, *_row("tester", audit.tester)]
 
 
-def _cost(audit: Audit) -> Iterator[str]:
-    yield from _row("cost", f"{count(audit.samples, 'draw')}, {duration(audit.seconds)}")
+def _cost(audit: Audit) -> list[str]:
     event = audit.counterexample
     again = "" if event is None or not event.seed else f"; the event's draws: {event.seed}"
-    yield from _row("seed", f"{audit.rng_seed}{again}")
+    return [
+        *_row("cost", f"{count(audit.samples, 'draw')}, {duration(audit.seconds)}"),
+        *_row("seed", f"{audit.rng_seed}{again}"),
+    ]
 
 
 def _again(audit: Audit) -> list[str]:
@@ -264,7 +235,7 @@ def _pin(pin: Pin | None) -> list[str]:
         return []
     if pin.reason:
         return _row("pin", f"this pair cannot be pinned by a line to paste: {pin.reason}")
-    if not pin.imports and len(pin.decorator) <= WIDTH - len(INDENT) - LABEL:
+    if not pin.imports and len(pin.decorator) <= WIDTH - len(INDENT) - LABEL_WIDTH:
         line = glued(pin.decorator)
         return _row("pin", f"{line} on the test tries this pair first, every time")
     code = (*pin.imports, *([""] if pin.imports else []), *pin.lines)
@@ -274,29 +245,92 @@ def _pin(pin: Pin | None) -> list[str]:
 
 def _warnings(audit: Audit) -> list[str]:
     lines: list[str] = []
-    for warning in audit.warnings[:MOST_WARNINGS]:
+    for warning in audit.warnings[:MAX_WARNINGS]:
         lines += _row("warning", warning, most=3)
-    more = len(audit.warnings) - MOST_WARNINGS
+    more = len(audit.warnings) - MAX_WARNINGS
     return lines + (_row("", f"and {count(more, 'more warning')}") if more > 0 else [])
 
 
-# --- lines ----------------------------------------------------------------------------------------
+def progress_line(
+    progress: Progress, *, symbol: str | None = None, width: int = PROGRESS_WIDTH
+) -> str:
+    """A running audit in one line; `symbol` is the claim's ("epsilon", "mu" or "rho").
+
+    The time left is at most that: a refutation ends the search.
+
+    >>> from dpaudit.results import Progress
+    >>> progress = Progress(
+    ...     pairs=3,
+    ...     samples=48_000,
+    ...     budget=300_000,
+    ...     seconds=1.23,
+    ...     lower_bound=0.8444,
+    ...     log_wealth=4.9,
+    ...     alpha=1e-6,
+    ...     pair="data=[1.0], neighbour=[]",
+    ... )
+    >>> print(progress_line(progress, symbol="epsilon"))
+    48k of 300k draws, 39k/s, 6.5 s left, epsilon 0.844 leaks, evidence 35%, pair 3
+    """
+    of_budget = "" if progress.budget is None else f" of {short_count(progress.budget)}"
+    draws = f"{short_count(progress.samples)}{of_budget} draws"
+    found = [f"evidence {_evidence(progress)}%", f"pair {progress.pairs:,}"]
+    if progress.lower_bound is not None and progress.lower_bound > 0.0:
+        found.insert(0, f"{symbol or 'at least'} {lower(progress.lower_bound)} leaks")
+    times = [_speed(progress), duration(progress.seconds), _left(progress)]
+    shown = [draws, *filter(None, times), *found]
+    for spare in times[1::-1]:  # what is left says more than what is past, and than the speed
+        if len(", ".join(shown)) > width and spare in shown:
+            shown.remove(spare)
+    line = ", ".join(shown)
+    room = width - len(line) - 2
+    if room < 12 or not progress.pair:
+        return one_line(line, width)
+    pair = " ".join(progress.pair.split())
+    return f"{line}: {pair if len(pair) <= room else f'{pair[: room - 3]}...'}"
 
 
-def _sentences(texts: tuple[str, ...]) -> list[str]:
-    return [line for text in texts for line in _sentence(text)]
+def _evidence(progress: Progress) -> int:
+    """How far the evidence has come on its way to a refutation, in percent."""
+    share = progress.log_wealth / -math.log(progress.alpha)
+    return math.floor(100 * min(max(share, 0.0), 1.0))
 
 
-def _sentence(text: str) -> list[str]:
-    return _wrapped(text, first=INDENT, rest=INDENT, most=5)
+def _speed(progress: Progress) -> str:
+    """Draws a second, or what one takes; nothing before the first."""
+    if progress.samples == 0 or progress.seconds <= 0.0:
+        return ""
+    speed = progress.samples / progress.seconds
+    return f"{short_count(int(speed))}/s" if speed >= 1.0 else f"{duration(1.0 / speed)} each"
+
+
+def _left(progress: Progress) -> str:
+    """The time left, at most: up to the limit, or until all draws are made at this speed."""
+    ends = []
+    if progress.limit is not None:
+        ends.append(progress.limit - progress.seconds)
+    if progress.budget is not None and progress.samples > 0:
+        left = progress.budget - progress.samples
+        ends.append(progress.seconds / progress.samples * left)
+    return f"{duration(max(min(ends), 0.0))} left" if ends else ""
+
+
+def _joined(*blocks: Sequence[str]) -> str:
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _sentences(*texts: str) -> list[str]:
+    return [line for text in texts for line in _wrapped(text, first=INDENT, rest=INDENT, most=5)]
 
 
 def _row(label: str, text: str, *, most: int = 4) -> list[str]:
-    margin = INDENT + " " * LABEL
-    return _wrapped(text, first=f"{INDENT}{label:<{LABEL}}", rest=margin, most=most)
+    margin = INDENT + " " * LABEL_WIDTH
+    return _wrapped(text, first=f"{INDENT}{label:<{LABEL_WIDTH}}", rest=margin, most=most)
 
 
-def _wrapped(text: str, *, first: str, rest: str, most: int = 4, width: int = WIDTH) -> list[str]:
+def _wrapped(
+    text: str, *, first: str = "", rest: str, most: int = 4, width: int = WIDTH
+) -> list[str]:
     lines = textwrap.wrap(
         text,
         width,

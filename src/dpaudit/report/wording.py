@@ -1,6 +1,8 @@
-"""The sentences about a verdict, each said once: pages of text and of HTML are laid out from them.
+"""The sentences about a verdict, each said once; texts and HTML pages are laid out from them.
 
-Spaces at which no line may be broken are `GLUE`.
+The two datasets of a pair are called A (`pair.data`) and B (`pair.neighbour`). A bound is said as
+`epsilon >= 1.8` only of a refuted claim; elsewhere that could be read as a guarantee, so it is said
+as what leaks. Spaces at which no line may be broken are `GLUE`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from dpaudit.results import Audit, Counterexample, Tally
 
 GLUE = "\xa0"
-NAME = 40  # columns of a mechanism's name
+MAX_NAME = 40  # columns of a mechanism's name
+LETTERS = {"data": "A", "neighbour": "B"}
 
 INTERRUPTED = "Interrupted: this is what was found until then."
 NO_EVENT = "All draws together refute the claim; no single event was certified."
@@ -25,8 +28,7 @@ CAUTION = (
     "This is not a proof of privacy: a pair that was not tried, or a smaller excess, may still "
     "break the claim."
 )
-
-BITS = "how they are rounded was looked at too: their grain, magnitude, width and last bits"
+BITS = "the audit also looked at their rounding: grain, magnitude, width and last bits"
 FLOATING = (
     "This is a floating-point finding: noise that is added in floats leaves the sum on a grid that "
     "depends on the data (Mironov 2012, On significance of the least significant bits for "
@@ -45,14 +47,25 @@ def glued(text: str) -> str:
     return text.replace(" ", GLUE)
 
 
-def finding(audit: Audit) -> str:
-    """What was found of which claim, without the verdict's word."""
-    name, claim = one_line(audit.mechanism, NAME), glued(one_line(str(audit.claim), NAME))
-    if audit.verdict.value == "refuted":
-        return f"{name} {broken(audit.claim, audit.lower_bound, claim)}"
-    so_far = " so far" if audit.verdict.value == "undecided" else ""
-    found = f": {certified(audit) or 'nothing'} certified{so_far}" if audit.symbol else ""
-    return f"{name}, claimed {claim}{found}"
+def finding(audit: Audit, *notes: str) -> str:
+    """What was found about which claim, with notes behind it in brackets."""
+    name, claim = one_line(audit.mechanism, MAX_NAME), glued(one_line(str(audit.claim), MAX_NAME))
+    if audit.refuted:
+        return noted(f"{name} {broken(audit.claim, audit.lower_bound, claim)}", *notes)
+    certified = f"certified{' so far' if audit.verdict.value == 'undecided' else ''}"
+    if leak := leaks(audit):
+        return noted(f"{name}, claimed {claim}: {leak}", certified, *notes)
+    nothing = f": nothing {certified}" if audit.symbol else ""
+    return noted(f"{name}, claimed {claim}{nothing}", *notes)
+
+
+def noted(text: str, *notes: str) -> str:
+    """The text with these notes in brackets.
+
+    >>> noted("a", "b", "c").replace(GLUE, " "), noted("a")
+    ('a (b, c)', 'a')
+    """
+    return f"{text} {glued('(' + ', '.join(notes) + ')')}" if notes else text
 
 
 def broken(claim: Claim, bound: float | None, name: str) -> str:
@@ -66,15 +79,22 @@ def broken(claim: Claim, bound: float | None, name: str) -> str:
     return f"is not {name}: {glued(shown)}"
 
 
-def certified(audit: Audit) -> str:
-    """The certified bound in the claim's own parameter; nothing if there is none."""
-    if audit.symbol is None or audit.lower_bound is None or audit.lower_bound <= 0.0:
+def leaks(audit: Audit) -> str:
+    """The largest privacy loss certified, as a sentence; empty if there is none."""
+    least = least_leak(audit)
+    return f"at least {glued(f'{least} leaks')}" if least else ""
+
+
+def least_leak(audit: Audit) -> str:
+    """The largest privacy loss certified, in the claim's own parameter; empty if there is none."""
+    bound, claim = audit.lower_bound, audit.claim
+    if bound is None or bound <= 0.0 or not isinstance(claim, Scalable):
         return ""
-    return glued(f"{audit.symbol} >= {lower(audit.lower_bound)}")
+    return f"{claim.symbol} {lower(bound, above=claim.strength)}"
 
 
 def chance(what: str, alpha: float) -> str:
-    """How likely a false accusation is; `what` accuses."""
+    """How likely a false accusation by `what` is."""
     return (
         f"If the claim held, {what} like this would accuse it with probability at most "
         f"{upper(alpha)}."
@@ -82,7 +102,7 @@ def chance(what: str, alpha: float) -> str:
 
 
 def detectable(audit: Audit) -> str:
-    """What would have been refuted; nothing if there is no estimate, or it could be false.
+    """What would have been refuted; empty if there is no estimate, or it could be false.
 
     An excess over a claim with a delta may be in delta alone: then no epsilon holds.
     """
@@ -111,16 +131,12 @@ def undecided(audit: Audit) -> tuple[str, str]:
             f"needs {upper(1.0 / audit.alpha)}."
         )
         return why, _advice(audit.forecast, "")
-    most = audit.most_draws
-    return (
-        f"Too few draws for a verdict: no pair got more than {most:,}. "
-        f"{need(audit.claim, audit.alpha)}",
-        _advice(audit.forecast, " on one pair"),
-    )
+    few = f"Too few draws for a verdict: no pair got more than {audit.most_draws:,}."
+    return f"{few} {need(audit.claim, audit.alpha)}", _advice(audit.forecast, " on one pair")
 
 
 def need(claim: Claim, alpha: float) -> str:
-    """What a total leak would take, and an audit with it."""
+    """How many draws a total leak would take, and so a verdict."""
     wanted = draws_wanted(claim, alpha)
     if math.isinf(wanted):
         return "The claim allows so much that no number of draws could refute it."
@@ -138,27 +154,42 @@ def _advice(forecast: int | None, where: str) -> str:
 
 
 def event(found: Counterexample) -> str:
-    """The event, and the side on which it is likelier."""
-    return f"{found.event} (likelier on {found.likelier})"
+    """The event, and the dataset on which it is likelier."""
+    return f"{found.event} (likelier on {LETTERS[found.likelier]})"
 
 
 def floating(*found: Counterexample | None) -> tuple[str, ...]:
-    """What a finding about the bits of floats means; nothing where no event is about them."""
+    """What a finding about the bits of floats means; empty where no event is about them."""
     rules = (one.rule for one in found if one is not None)
     return FLOATING if any(rule is not None and rule.is_about_floats for rule in rules) else ()
 
 
+def sides(found: Counterexample) -> tuple[tuple[str, Tally, str], ...]:
+    """For A and for B: the letter, the tally, and the bound that counts."""
+    return tuple(
+        (LETTERS[name], tally, bound(tally, at_least=name == found.likelier))
+        for name, tally in (("data", found.data), ("neighbour", found.neighbour))
+    )
+
+
 def bound(tally: Tally, *, at_least: bool) -> str:
-    """The bound that counts on one side."""
+    """A bound on the probability of an event."""
     return f"at least {lower(tally.lower)}" if at_least else f"at most {upper(tally.upper)}"
 
 
-def shows(found: Counterexample) -> str:
+def shows(found: Counterexample, *, above: float = -math.inf) -> str:
     """What an event alone shows."""
     if found.epsilon_lower <= 0.0:
         return "nothing"
-    at_delta = f" at delta = {upper(found.delta)}" if found.delta > 0.0 else ""
-    return glued(f"epsilon >= {lower(found.epsilon_lower)}{at_delta}")
+    at_delta = glued(f"delta = {upper(found.delta)}") if found.delta > 0.0 else ""
+    least = glued(f"epsilon {lower(found.epsilon_lower, above=above)} leaks")
+    return f"at least {least}{f' at {at_delta}' if at_delta else ''}"
+
+
+def _alone(found: Counterexample, *, above: float = -math.inf) -> str:
+    if found.epsilon_lower <= 0.0:
+        return "so this event alone shows nothing."
+    return f"so by this event alone {shows(found, above=above)}."
 
 
 def together(audit: Audit) -> str:
@@ -185,28 +216,22 @@ def allowed_and_seen(claim: Claim, found: Counterexample) -> tuple[str, ...]:
     """What the claim allows for an event, and what was seen."""
     if isinstance(claim, PureDP | ApproxDP):
         return _times(claim, found)
-    return _probabilities(found, most_likely(claim.delta, found.unlikely.upper))
+    likely, unlikely = LETTERS[found.likelier], "B" if found.likelier == "data" else "A"
+    most = most_likely(claim.delta, found.unlikely.upper)
+    allowed, seen = apart(most, found.likely.lower)
+    return (
+        f"With at most {upper(found.unlikely.upper)} on {unlikely}, the claim allows at most "
+        f"{allowed} on {likely}.",
+        f"Seen: at least {seen}, {_alone(found)}",
+    )
 
 
 def _times(claim: PureDP | ApproxDP, found: Counterexample) -> tuple[str, ...]:
     slack = claim.delta(claim.epsilon)
     plus, less = (f" (plus delta = {upper(slack)})", " (less delta)") if slack > 0.0 else ("", "")
     allowed, seen = apart(power(claim.epsilon), power(found.epsilon_lower))
-    may = f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}."
-    if found.epsilon_lower <= 0.0:
-        return may, f"Seen: no sure difference, so this event alone shows {shows(found)}."
+    times = f"at least {seen} times{less}" if found.epsilon_lower > 0.0 else "no sure difference"
     return (
-        may,
-        f"Seen: at least {seen} times{less}, so this event alone shows "
-        + glued(f"epsilon >= {lower(found.epsilon_lower, above=claim.epsilon)}."),
-    )
-
-
-def _probabilities(found: Counterexample, most: float) -> tuple[str, ...]:
-    other = "neighbour" if found.likelier == "data" else "data"
-    allowed, seen = apart(most, found.likely.lower)
-    return (
-        f"With at most {upper(found.unlikely.upper)} on {other}, the claim allows at most "
-        f"{allowed} on {found.likelier}.",
-        f"Seen: at least {seen}, so this event alone shows {shows(found)}.",
+        f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}.",
+        f"Seen: {times}, {_alone(found, above=claim.epsilon)}",
     )

@@ -1,1 +1,50 @@
-"""The figures of an audit, one file each: `draw` makes it, `alt` says what it shows."""
+"""The figures of an audit: what each shows, and `audit.plot`, which draws them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpaudit.report.figures.canvas import FigureKind
+from dpaudit.report.figures.curves import CURVE, TRADE_OFF
+from dpaudit.report.figures.outputs import NO_OUTPUTS, OUTPUTS, outlines
+from dpaudit.report.figures.search import EVIDENCE, SEARCH
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dpaudit.results import Audit
+
+
+@dataclass(frozen=True, slots=True)
+class Plots:
+    """The figures of one audit; each method draws one anew. They need the extra `report`."""
+
+    audit: Audit
+
+    def curve(self) -> Figure:
+        """What the claim allows at every epsilon, against what was certified."""
+        return CURVE.draw(self.audit)
+
+    def outputs(self) -> Figure:
+        """The outputs on both datasets with the event shaded; ValueError if none were kept."""
+        return OUTPUTS.draw(self.audit)
+
+    def evidence(self) -> Figure:
+        """The wealth of the bets over the draws, with the line of a refutation."""
+        return EVIDENCE.draw(self.audit)
+
+    def search(self) -> Figure:
+        """What each pair earned and how many draws it got; ValueError without a history."""
+        return SEARCH.draw(self.audit)
+
+    def trade_off(self) -> Figure:
+        """False negatives over false positives: the claim's region and the certified event."""
+        return TRADE_OFF.draw(self.audit)
+
+
+def kinds_of(audit: Audit) -> list[FigureKind]:
+    """The figures for a page: those in which the audit has something to show."""
+    kinds = [OUTPUTS] if outlines(audit) else []
+    kinds += [CURVE, TRADE_OFF, EVIDENCE]
+    return [*kinds, SEARCH] if len(audit.history) > 1 else kinds

@@ -1,8 +1,8 @@
 """How all figures look, and how one becomes SVG that a page can hold.
 
-Colours are chosen to be told apart by everyone and in grey (after Okabe and Ito 2008); nothing is
-said by colour alone. In a page they are variables of its style sheet, so that figures follow light
-and dark. Nothing here touches pyplot.
+The colours can be told apart by everyone and in grey (after Okabe and Ito 2008); nothing is said by
+colour alone. On a page they are variables of its style sheet, so that figures follow light and dark
+themes. Nothing here touches pyplot.
 """
 
 from __future__ import annotations
@@ -10,23 +10,27 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.report.extra import needed
 from dpaudit.report.showing import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from dpaudit.results import Audit
+
 INK, MUTED, RULE, PAPER = "#1d2733", "#5a6570", "#d5dae0", "#fffffe"
-DATA, DATA_PALE = "#0b62a8", "#b5d3ec"
-NEIGHBOUR, NEIGHBOUR_PALE = "#b84e0a", "#f5cfae"
+DATA_COLOURS = DATA, DATA_PALE = "#0b62a8", "#b5d3ec"
+NEIGHBOUR_COLOURS = NEIGHBOUR, NEIGHBOUR_PALE = "#b84e0a", "#f5cfae"
 ALLOWED, BROKEN = "#e6eaee", "#8e2a5b"
 
-WIDTH = 4.8  # inches: two figures side by side on a screen, one on a phone
-_NAMES = {
+WIDTH_INCHES = 4.8  # two figures side by side on a screen, one on a phone
+_VARIABLES = {
     INK: "ink",
     MUTED: "muted",
     RULE: "rule",
@@ -52,11 +56,35 @@ _SETTINGS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureKind:
+    """A figure that every audit can have: how it is drawn, said in words and captioned."""
+
+    name: str
+    title: str
+    caption: str
+    caption_without_event: str = ""  # where it differs
+    draw: Callable[[Audit], Figure]
+    alt: Callable[[Audit], str]
+
+
+def needed(name: str) -> Any:
+    """Import a module of the extra `report`; ImportError says how to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise ImportError(
+            f"pages and figures need {package}, which is not installed: "
+            "pip install 'dpaudit[report]'."
+        ) from error
+
+
 def panels(count: int = 1, *, height: float = 3.1) -> tuple[Figure, list[Axes]]:
-    """A figure of panels one above the other, with quiet axes."""
+    """A figure of panels one above the other, with plain axes."""
     figures, matplotlib = needed("matplotlib.figure"), needed("matplotlib")
     with matplotlib.rc_context(_SETTINGS):
-        figure = figures.Figure(figsize=(WIDTH, height), layout="constrained")
+        figure = figures.Figure(figsize=(WIDTH_INCHES, height), layout="constrained")
         found = [figure.add_subplot(count, 1, place + 1) for place in range(count)]
     for panel in found:
         panel.spines[["top", "right"]].set_visible(False)
@@ -66,7 +94,7 @@ def panels(count: int = 1, *, height: float = 3.1) -> tuple[Figure, list[Axes]]:
 
 
 def label(text: str, width: int) -> str:
-    """A user's text on one line, in which a dollar is a dollar and begins no formula.
+    """A user's text on one line, in which a dollar begins no formula.
 
     >>> print(label("$x$", 40))
     \\$x\\$
@@ -79,6 +107,14 @@ def legend(panel: Axes, **options: Any) -> None:
     panel.legend(frameon=False, fontsize=8, handlelength=1.8, labelcolor=INK, **options)
 
 
+def finish(panel: Axes, across: str, up: str, *, loc: str) -> None:
+    """Name the axes of a panel, and put in its grid and legend."""
+    panel.set_xlabel(across)
+    panel.set_ylabel(up)
+    panel.grid(color=RULE, linewidth=0.6)
+    legend(panel, loc=loc)
+
+
 def as_svg(figure: Figure, *, name: str, alt: str) -> str:
     """The figure as an SVG element: deterministic, with an alternative text and its own ids.
 
@@ -86,7 +122,7 @@ def as_svg(figure: Figure, *, name: str, alt: str) -> str:
     """
     matplotlib, drawn = needed("matplotlib"), io.StringIO()
     with matplotlib.rc_context({**_SETTINGS, "svg.hashsalt": name}), warnings.catch_warnings():
-        # Words in scripts that the measuring font lacks: the reader's fonts will have them.
+        # The measuring font lacks some scripts; the reader's fonts have them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
     svg = drawn.getvalue()
@@ -94,20 +130,17 @@ def as_svg(figure: Figure, *, name: str, alt: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = _own_ids(svg, name)
     svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", svg)
-    for colour, variable in _NAMES.items():
+    for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var(--dpaudit-{variable}, {colour})")
     return _labelled(svg, alt).strip()
 
 
 def _own_ids(svg: str, name: str) -> str:
-    """Ids that something refers to, with the name before them; no others."""
-    wanted = set(re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", svg))
+    """Keep only ids that something refers to, and put the name before them."""
+    wanted = re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", svg)
     used = {one or other for one, other in wanted}
-
-    def replaced(found: re.Match[str]) -> str:
-        return f' id="{name}-{found[1]}"' if found[1] in used else ""
-
-    svg = re.sub(r' id="([^"]+)"', replaced, svg)
+    for own in set(re.findall(r' id="([^"]+)"', svg)):
+        svg = svg.replace(f' id="{own}"', f' id="{name}-{own}"' if own in used else "")
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
     return re.sub(r"href=\"#([^\"]+)\"", rf'href="#{name}-\1"', svg)
 

@@ -1,4 +1,10 @@
-"""Client functions of multi-freq-ldpy: the right are not refuted, smaller claims are."""
+"""Client functions of multi-freq-ldpy: the right are not refuted, smaller claims are.
+
+The null of every audit is that the subject keeps its claim; an audit refutes it with probability at
+most alpha = 1e-6. A typical smaller claim is 0.05-DP for unary encoding with epsilon 4: guesses on
+a pair are right with probability 0.74, where the claim allows 0.512. A refutation takes about 17
+nats, that is 3,176 right guesses of 5,000: the power is above 0.9999 (a binomial tail).
+"""
 
 from __future__ import annotations
 

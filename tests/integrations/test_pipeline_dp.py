@@ -1,4 +1,10 @@
-"""Pipelines of PipelineDP: right ones are not refuted, wrong ones and smaller claims are."""
+"""Pipelines of PipelineDP: right ones are not refuted, wrong ones and smaller claims are.
+
+The null of every audit is that the subject keeps its claim; an audit refutes it with probability at
+most alpha = 1e-6. A typical smaller claim is 0.05-DP for sums of epsilon 4: guesses on a pair are
+right with probability 0.932, where the claim allows 0.512. A refutation takes about 17 nats, that
+is 1,542 right guesses of 2,000: the power is above 0.9999 (a binomial tail).
+"""
 
 from __future__ import annotations
 

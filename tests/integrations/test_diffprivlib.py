@@ -1,4 +1,10 @@
-"""Mechanisms, tools and models of diffprivlib: the right are not refuted, smaller claims are."""
+"""Mechanisms, tools and models of diffprivlib: the right are not refuted, smaller claims are.
+
+The null of every audit is that the subject keeps its claim; an audit refutes it with probability at
+most alpha = 1e-6. A typical smaller claim is 0.05-DP for noise of epsilon 1: guesses on a pair are
+right with probability 0.697, where the claim allows 0.512. A refutation takes about 17 nats, that
+is 3,058 right guesses of 5,000: the power is above 0.9999 (a binomial tail).
+"""
 
 from __future__ import annotations
 

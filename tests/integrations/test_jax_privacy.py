@@ -1,4 +1,10 @@
-"""Plans of jax-privacy: the right are not refuted, those with a part of their own that errs are."""
+"""Plans of jax-privacy: the right are not refuted, those with a part of their own that errs are.
+
+The null of every audit is that the subject keeps its claim; an audit refutes it with probability at
+most alpha = 1e-6. The closest alternative is noise of mu = 1 against mu = 0.6: guesses are right
+with probability 0.691, where the claim allows 0.618. A refutation takes about 17 nats, that is
+2,674 right guesses of 4,000: the power is 0.999 (a binomial tail).
+"""
 
 from __future__ import annotations
 
