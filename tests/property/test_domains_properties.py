@@ -13,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.domains import (
+    MAX_EDGES,
+    MAX_SIMPLER,
+    TABLE_FORMS,
     Explorable,
     Refinable,
     Unsuitable,
@@ -27,8 +30,6 @@ from dpaudit.domains import (
     texts,
     vectors,
 )
-from dpaudit.domains.columns import TABLE_FORMS
-from dpaudit.domains.domain import MOST_EDGES, MOST_SIMPLER
 
 LIBRARIES = ("pandas", "polars")
 
@@ -129,7 +130,7 @@ def _some(domain: Explorable, seed: int, count: int = 3) -> list[Any]:
 @given(domain=domains, seed=seeds)
 def test_edges_and_draws_belong_to_the_domain(domain: Explorable, seed: int) -> None:
     edges = domain.edges()
-    assert 1 <= len(edges) <= MOST_EDGES
+    assert 1 <= len(edges) <= MAX_EDGES
     assert len({canonical(edge) for edge in edges}) == len(edges)
     assert all(domain.contains(record) for record in _some(domain, seed))
 
@@ -155,7 +156,7 @@ def test_simpler_records_belong_to_the_domain_and_are_plainer(
     for record in _some(domain, seed):
         simpler = domain.simpler(record)
         scores = [domain.plainness(each) for each in simpler]
-        assert len(simpler) <= MOST_SIMPLER
+        assert len(simpler) <= MAX_SIMPLER
         assert all(domain.contains(each) for each in simpler)
         assert all(0.0 <= score < domain.plainness(record) for score in scores)
         assert scores == sorted(scores)
@@ -183,7 +184,7 @@ def test_a_grid_holds_the_edges_and_about_as_many_records_as_asked(
     keys = [canonical(record) for record in grid]
     assert all(domain.contains(record) for record in grid)
     assert {canonical(edge) for edge in domain.edges()} <= set(keys)
-    assert len(set(keys)) == len(keys) <= 4 * points + 2 * MOST_EDGES
+    assert len(set(keys)) == len(keys) <= 4 * points + 2 * MAX_EDGES
     assert keys == [canonical(record) for record in domain.grid(points)]
 
 

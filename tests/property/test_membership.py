@@ -26,8 +26,8 @@ from dpaudit.domains import (
     floats,
     integers,
     lists,
-    reason_against,
     records,
+    refinable,
     tables,
     texts,
     vectors,
@@ -212,7 +212,7 @@ OUT_OF_DOMAIN: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("name", "record"), OUT_OF_DOMAIN)
 def test_a_record_outside_of_the_domain_is_named(name: str, record: Any) -> None:
     domain = DOMAINS[name]
-    reason = reason_against(domain, record)
+    reason = refinable(domain).why_not(record)
     assert reason
     assert not domain.contains(record)
 
@@ -221,7 +221,7 @@ def test_a_record_outside_of_the_domain_is_named(name: str, record: Any) -> None
 @given(name=st.sampled_from(sorted(DOMAINS)), seed=seeds)
 def test_a_record_of_the_domain_has_nothing_against_it(name: str, seed: int) -> None:
     domain = DOMAINS[name]
-    assert reason_against(domain, domain.draw(np.random.default_rng(seed))) is None
+    assert refinable(domain).why_not(domain.draw(np.random.default_rng(seed))) is None
 
 
 ROW = {"user_id": 1, "minutes": 5.0}

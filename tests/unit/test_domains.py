@@ -8,8 +8,16 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dpaudit.domains import Domain, categories, floats, integers, parse_domain, records, vectors
-from dpaudit.domains.domain import MOST_EDGES
+from dpaudit.domains import (
+    MAX_EDGES,
+    Domain,
+    categories,
+    floats,
+    integers,
+    parse_domain,
+    records,
+    vectors,
+)
 from dpaudit.errors import InvalidDomain
 
 DOMAINS: list[Domain] = [
@@ -65,7 +73,7 @@ def test_edges_of_vectors() -> None:
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: str(domain)[:40])
 def test_edges_and_draws_belong_to_the_domain(domain: Domain) -> None:
     edges = domain.edges()
-    assert 1 <= len(edges) <= MOST_EDGES
+    assert 1 <= len(edges) <= MAX_EDGES
     assert all(domain.contains(edge) for edge in edges)
     rng = np.random.default_rng(7)
     assert all(domain.contains(domain.draw(rng)) for _ in range(200))

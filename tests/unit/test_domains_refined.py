@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import (
+    MAX_EDGES,
     Domain,
     Refinable,
     Unsuitable,
@@ -24,7 +25,6 @@ from dpaudit.domains import (
     texts,
     vectors,
 )
-from dpaudit.domains.domain import MOST_EDGES
 from dpaudit.errors import InvalidDomain
 
 
@@ -241,9 +241,9 @@ def test_odd_values(domain: Refinable, odd: list[Any]) -> None:
     assert canonical(list(domain.odd_values())) == canonical(odd)
     edges = domain.edges()
     plain = domain.without_odd_values().edges()[:4]
-    assert len(edges) <= MOST_EDGES
+    assert len(edges) <= MAX_EDGES
     if odd:
-        assert canonical(edges) == canonical((*plain, *odd)[:MOST_EDGES])
+        assert canonical(edges) == canonical((*plain, *odd)[:MAX_EDGES])
     assert domain.odd_values() == domain.with_odd_values().odd_values() or math.nan in odd
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import (
+    TABLE_FORMS,
     Tables,
     canonical,
     categories,
@@ -24,7 +25,6 @@ from dpaudit.domains import (
     texts,
     vectors,
 )
-from dpaudit.domains.columns import TABLE_FORMS
 from dpaudit.errors import InvalidDomain
 
 COLUMNS = {

@@ -127,12 +127,12 @@ def _options(entry: ZooEntry) -> tuple[str, str] | None:
 
 
 def _domain(domain: Domain) -> str | None:
-    from dpaudit.domains import Floats, Integers
+    from dpaudit.domains import FloatRange, IntegerRange
 
     match domain:
-        case Floats(low=low, high=high):
+        case FloatRange(low=low, high=high):
             return f"floats:{low:.12g}:{high:.12g}"
-        case Integers(low=low, high=high):
+        case IntegerRange(low=low, high=high):
             return f"integers:{low}:{high}"
     return None
 

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.domains import Chooser, Floats, Unsuitable, floats
+from dpaudit.domains import Chooser, FloatRange, Unsuitable, floats
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.choosing import chosen_whole
 from dpaudit.neighbours.pair import Pair, Slot
@@ -34,7 +34,7 @@ class QueryAnswers:
     high: float
 
     @property
-    def domain(self) -> Floats:
+    def domain(self) -> FloatRange:
         return floats(self.low, self.high)
 
     @property

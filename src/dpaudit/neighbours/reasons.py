@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpaudit.domains import Domain, canonical, reason_against
+from dpaudit.domains import Domain, canonical, refinable
 from dpaudit.errors import InvalidDomain
 from dpaudit.neighbours.pair import Pair, Slot
 from dpaudit.neighbours.slots import interleaved, is_shared
@@ -29,7 +29,7 @@ def records_of(domain: Domain, pair: Pair) -> Records | str:
             return f"{name} cannot be read as records of {domain}: {_sentence(error)}"
     for records in read:
         for record in records:
-            if (reason := reason_against(domain, record)) is not None:
+            if (reason := refinable(domain).why_not(record)) is not None:
                 return reason
     return read[0], read[1]
 
