@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from itertools import product
 from typing import Any, cast
@@ -14,10 +15,8 @@ from dpaudit.domains import Domain, Unsuitable, categories, floats, integers, re
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours import (
     ABSENT,
-    AddOrRemoveOne,
     Pair,
     Relation,
-    ReplaceOne,
     Slot,
     Structured,
     add_or_remove_one,
@@ -81,9 +80,9 @@ def _rows(*rows: tuple[int, float]) -> list[dict[str, float]]:
 # ---- groups
 
 
-def test_a_group_is_no_longer_a_relation_of_one_record() -> None:
-    assert not isinstance(THREE_MORE, AddOrRemoveOne)
-    assert not isinstance(THREE_OTHERS, ReplaceOne)
+def test_a_group_is_the_same_relation_further_apart() -> None:
+    assert dataclasses.replace(add_or_remove_one(UNIT, max_records=5), apart=3) == THREE_MORE
+    assert group(replace_one(UNIT), 1) == replace_one(UNIT)
 
 
 def test_the_strongest_group_comes_first() -> None:
@@ -227,8 +226,8 @@ def test_what_a_group_proposes_differs_in_one_to_size_records(relation: Any) -> 
         assert relation.contains(pair), pair
         assert relation.contains(Pair(pair.neighbour, pair.data)), pair
         assert len(pair.data) >= len(pair.neighbour)
-        assert 1 <= _differing(pair) <= relation.size
-    assert {_differing(pair) for pair in found} == set(range(1, relation.size + 1))
+        assert 1 <= _differing(pair) <= relation.apart
+    assert {_differing(pair) for pair in found} == set(range(1, relation.apart + 1))
 
 
 def test_groups_come_in_any_mixture() -> None:

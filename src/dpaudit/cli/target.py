@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpaudit.claims import Claim
     from dpaudit.domains import Domain
     from dpaudit.mechanism import Mechanism, Subject
-    from dpaudit.neighbours import AddOrRemoveOne, QueryAnswers, Relation, ReplaceOne
+    from dpaudit.neighbours import AddOrRemove, QueryAnswers, Relation, Replace
 
 RELATIONS = ("replace-one", "add-or-remove-one", "query-answers")
 FINDERS = ("auto", "spread", "random", "grid", "evolve", "gp", "optuna")
@@ -146,7 +146,7 @@ def _refuse_what_does_not_belong(options: Neighbourhood) -> None:
         raise Refusal(f"--{name.replace('_', '-')} does not go with {kind}. Leave it out.")
 
 
-def _records(options: Neighbourhood) -> AddOrRemoveOne | ReplaceOne:
+def _records(options: Neighbourhood) -> AddOrRemove | Replace:
     from dpaudit.neighbours import add_or_remove_one, replace_one
 
     domain = _domain(options)

@@ -2,53 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import dataclasses
 from typing import Any, overload
 
 from dpaudit.domains import shown
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.queries import QueryAnswers, query_answers
-from dpaudit.neighbours.records import AddOrRemove, AddOrRemoveOne, Replace, ReplaceOne
+from dpaudit.neighbours.records import AddOrRemove, Replace
 from dpaudit.neighbours.relation import whole_number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddOrRemoveGroup(AddOrRemove):
-    """Up to `size` records added or removed, in any mixture."""
-
-    size: int
-
-    @property
-    def apart(self) -> int:
-        return self.size
-
-    def describe(self) -> str:
-        return f"groups of at most {self.size}: {AddOrRemove.describe(self)}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaceGroup(Replace):
-    """Up to `size` records replaced."""
-
-    size: int
-
-    @property
-    def apart(self) -> int:
-        return self.size
-
-    def describe(self) -> str:
-        return f"groups of at most {self.size}: {Replace.describe(self)}"
-
-
 @overload
-def group(relation: AddOrRemoveOne, size: int) -> AddOrRemoveGroup: ...
+def group(relation: AddOrRemove, size: int) -> AddOrRemove: ...
 @overload
-def group(relation: ReplaceOne, size: int) -> ReplaceGroup: ...
+def group(relation: Replace, size: int) -> Replace: ...
 @overload
 def group(relation: QueryAnswers, size: int) -> QueryAnswers: ...
 def group(
-    relation: AddOrRemoveOne | ReplaceOne | QueryAnswers, size: int
-) -> AddOrRemoveGroup | ReplaceGroup | QueryAnswers:
+    relation: AddOrRemove | Replace | QueryAnswers, size: int
+) -> AddOrRemove | Replace | QueryAnswers:
     """Neighbours are up to `size` steps of the relation apart: a family, not a person.
 
     The claim to audit is the one for the group. A mechanism that is epsilon-DP for one record is
@@ -57,7 +29,7 @@ def group(
     far; a range that was left out grows with them.
 
     >>> from dpaudit.domains import floats
-    >>> from dpaudit.neighbours.records import replace_one
+    >>> from dpaudit.neighbours import replace_one
     >>> couples = group(replace_one(floats(0, 1), max_records=5), 2)
     >>> print(couples.describe())
     groups of at most 2: replace one of at most 5 records of floats(0, 1)
@@ -68,25 +40,22 @@ def group(
     if size < 1:
         raise InvalidRelation(f"group needs a size of at least 1, got {size}.")
     match relation:
-        case AddOrRemoveOne(domain=domain, max_records=most, min_records=least):
-            _check_room(size, most - least, "max_records - min_records")
-            return AddOrRemoveGroup(domain=domain, max_records=most, min_records=least, size=size)
-        case ReplaceOne(domain=domain, max_records=most, min_records=least):
-            _check_room(size, most, "max_records")
-            return ReplaceGroup(domain=domain, max_records=most, min_records=least, size=size)
+        case AddOrRemove(apart=1, max_records=most, min_records=least):
+            room, what = most - least, "max_records - min_records"
+        case Replace(apart=1, max_records=most):
+            room, what = most, "max_records"
         case QueryAnswers():
             return _further(relation, size)
-    raise TypeError(
-        f"group needs add_or_remove_one, replace_one or query_answers, got {shown(relation)}. "
-        f"List the pairs of other groups: pairs([(a, b), ...])."
-    )
-
-
-def _check_room(size: int, room: int, what: str) -> None:
+        case _:
+            raise TypeError(
+                f"group needs add_or_remove_one, replace_one or query_answers, got "
+                f"{shown(relation)}. List the pairs of other groups: pairs([(a, b), ...])."
+            )
     if size > room:
         raise InvalidRelation(
             f"a group of {size} needs {what} of at least {size}, got {room}. Raise max_records."
         )
+    return dataclasses.replace(relation, apart=size)
 
 
 def _further(relation: QueryAnswers, size: int) -> QueryAnswers:

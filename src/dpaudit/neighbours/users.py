@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,22 +11,46 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpaudit.domains import Chooser, Domain, Records, Unsuitable, canonical, explorable, refinable
+from dpaudit.domains import (
+    Chooser,
+    Domain,
+    Records,
+    canonical,
+    chosen_whole,
+    explorable,
+    is_domain,
+    refinable,
+)
 from dpaudit.errors import InvalidRelation
-from dpaudit.neighbours.choosing import chosen_slots, chosen_whole
-from dpaudit.neighbours.drawing import edge_sizes, random_records, random_size, told_apart
-from dpaudit.neighbours.pair import ABSENT, Pair, Slot
-from dpaudit.neighbours.reasons import SIDES, against_equal, counted, first_of, records_of
-from dpaudit.neighbours.relation import once, whole_number
-from dpaudit.neighbours.slots import aligned, is_shared, joined, removed_and_added, shared, sides
-
-TRIES = 100  # draws of a pair before an edge is taken
+from dpaudit.neighbours.pair import (
+    ABSENT,
+    Pair,
+    Slot,
+    is_shared,
+    joined,
+    once,
+    removed_and_added,
+    shared,
+    sides,
+)
+from dpaudit.neighbours.relation import (
+    ALIKE,
+    SIDES,
+    StructuredRelation,
+    chosen_slots,
+    counted,
+    edge_sizes,
+    random_records,
+    random_size,
+    told_apart,
+    whole_number,
+)
 
 Made = TypeVar("Made", bound="UserRelation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserRelation(ABC):
+class UserRelation(StructuredRelation):
     """Rows of `min_users` to `max_users` users, at most `max_rows` each; one user's rows differ."""
 
     domain: Domain
@@ -40,38 +64,12 @@ class UserRelation(ABC):
     def rows_after(self) -> tuple[int, int]:
         """How many rows that user has in the other dataset, at least and at most."""
 
-    @abstractmethod
-    def describe(self) -> str:
-        """The relation in one line."""
-
     @property
     def most_slots(self) -> int:
         return self.max_users * self.max_rows + self.rows_after[1]
 
     def edge_pairs(self) -> Iterator[Pair]:
-        smallest_first = sorted(self._edges(), key=len)
-        return once(pair for slots in smallest_first if (pair := self.join(slots)) is not None)
-
-    def random_pair(self, rng: np.random.Generator) -> Pair:
-        for _ in range(TRIES):
-            if (pair := self.join(self._random(rng))) is not None:
-                return pair
-        return next(self.edge_pairs())
-
-    def contains(self, pair: Pair) -> bool:
-        return self.align(pair) is not None
-
-    def why_not(self, pair: Pair) -> str | None:
-        if self.contains(pair):
-            return None
-        rows = records_of(self.domain, pair)
-        if isinstance(rows, str):
-            return rows
-        too_many = [self._against_users(name, one) for name, one in zip(SIDES, rows, strict=True)]
-        return first_of([*too_many, self._against_change(*rows), against_equal(pair)])
-
-    def align(self, pair: Pair) -> tuple[Slot, ...] | None:
-        return aligned(self, pair, self._layouts)
+        return once(map(self.join, sorted(self._edges(), key=len)))
 
     def join(self, slots: Sequence[Slot]) -> Pair | None:
         pair = joined(self.domain, slots)
@@ -83,12 +81,6 @@ class UserRelation(ABC):
         fewest, most = self.rows_after
         one_user = len(who) == 1 and who.isdisjoint(map(self._user_of, kept))
         return pair if one_user and fewest <= min(map(len, changed)) <= most else None
-
-    def choose(self, chooser: Chooser) -> Pair:
-        pair = self.join(self._chosen(chooser))
-        if pair is None:
-            raise Unsuitable("the chosen rows are no pair of datasets that differ in one user")
-        return pair
 
     def _edges(self) -> Iterator[list[Slot]]:
         """One row of the user or as many as may be, alone or beside others, all at an edge.
@@ -110,7 +102,7 @@ class UserRelation(ABC):
         for odd in refinable(self.domain).odd_values():
             yield [*beside_odd, *removed_and_added([self._row(odd, users[0])], rows[:least])]
 
-    def _random(self, rng: np.random.Generator) -> list[Slot]:
+    def _random(self, rng: np.random.Generator) -> Pair | None:
         fewest, most = self._others()
         who, *others = self._random_users(random_size(fewest + 1, most + 1, rng), rng)
         owners = [owner for owner in others for _ in range(random_size(1, self.max_rows, rng))]
@@ -121,7 +113,7 @@ class UserRelation(ABC):
             [self._row(row, who) for row in random_records(self.domain, count, rng)]
             for count in (self._random_count(1, rng), self._random_count(self.rows_after[0], rng))
         )
-        return [*kept[:place], *removed_and_added(old, new), *kept[place:]]
+        return self.join([*kept[:place], *removed_and_added(old, new), *kept[place:]])
 
     def _random_users(self, count: int, rng: np.random.Generator) -> list[Any]:
         """Different users, as many as asked for unless the domain is running out of them."""
@@ -134,7 +126,7 @@ class UserRelation(ABC):
             return 0
         return self.max_rows if rng.random() < 0.25 else random_size(1, self.max_rows, rng)
 
-    def _chosen(self, chooser: Chooser) -> list[Slot]:
+    def _chosen(self, chooser: Chooser) -> Pair | None:
         users, (fewest, most) = self._users(), self._others()
         beside = chosen_whole(chooser, "users", fewest + 1, most + 1) - 1
         old = chosen_whole(chooser, "rows", 1, self.max_rows)
@@ -151,12 +143,14 @@ class UserRelation(ABC):
             new=new,
             change=removed_and_added,
         )
-        return [
-            shared(self._row(slot.data, next(owners)))
-            if is_shared(slot)
-            else Slot(*(row if row is ABSENT else self._row(row, who) for row in slot))
-            for slot in slots
-        ]
+        return self.join(
+            [
+                shared(self._row(slot.data, next(owners)))
+                if is_shared(slot)
+                else Slot(*(row if row is ABSENT else self._row(row, who) for row in slot))
+                for slot in slots
+            ]
+        )
 
     def _chosen_row(self, chooser: Chooser, name: str) -> dict[str, Any]:
         """A row of nobody yet: whose it is was settled by the structure."""
@@ -205,29 +199,29 @@ class UserRelation(ABC):
         enough = self.min_users <= len(counts) <= self.max_users
         return enough and max(counts.values(), default=0) <= self.max_rows
 
-    def _against_users(self, name: str, rows: list[Any]) -> str | None:
-        """Why these are not the rows of so many users, each with so many; None if they are."""
-        counts = Counter(map(self._user_of, rows))
-        if not self.min_users <= len(counts) <= self.max_users:
-            allowed = f"{self.min_users} to {self.max_users}"
-            return f"{name} has rows of {counted(len(counts), 'user')}, allowed are {allowed}"
-        if (most := max(counts.values(), default=0)) > self.max_rows:
-            return f"{name} has {most} rows of one user, at most {self.max_rows} are allowed"
-        return None
-
-    def _against_change(self, data: list[Any], neighbour: list[Any]) -> str | None:
-        """Why not the rows of exactly one user differ; None if they do."""
-        sides = [self._rows_by_user(rows) for rows in (data, neighbour)]
-        users = dict.fromkeys((*sides[0], *sides[1]))
-        changed = [user for user in users if sides[0].get(user) != sides[1].get(user)]
+    def _reasons(self, data: list[Any], neighbour: list[Any]) -> Iterator[str | None]:
+        for name, rows in zip(SIDES, (data, neighbour), strict=True):
+            counts = Counter(map(self._user_of, rows))
+            if not self.min_users <= len(counts) <= self.max_users:
+                allowed = f"{self.min_users} to {self.max_users}"
+                yield f"{name} has rows of {counted(len(counts), 'user')}, allowed are {allowed}"
+            if (most := max(counts.values(), default=0)) > self.max_rows:
+                yield f"{name} has {most} rows of one user, at most {self.max_rows} are allowed"
+        by_user = [self._rows_by_user(rows) for rows in (data, neighbour)]
+        users = dict.fromkeys((*by_user[0], *by_user[1]))
+        changed = [user for user in users if by_user[0].get(user) != by_user[1].get(user)]
+        if not changed:
+            moved = canonical(data) != canonical(neighbour)
+            yield "the rows of the users are not in the same order" if moved else ALIKE
+            return
         if len(changed) > 1:
             shown = ", ".join(changed[:3])
-            return f"the rows of {len(changed)} users differ ({shown}), only those of one may"
-        if changed and self.rows_after[0] > 0 and not all(changed[0] in side for side in sides):
-            return f"the user {changed[0]} has no rows on one side, and must have some on both"
-        if changed and self.rows_after[1] == 0 and all(changed[0] in side for side in sides):
-            return f"the user {changed[0]} has rows on both sides, and must have none on one"
-        return "the rows of the other users are not in the same order" if not changed else None
+            yield f"the rows of {len(changed)} users differ ({shown}), only those of one may"
+        on_both = all(changed[0] in side for side in by_user)
+        if self.rows_after[0] > 0 and not on_both:
+            yield f"the user {changed[0]} has no rows on one side, and must have some on both"
+        if self.rows_after[1] == 0 and on_both:
+            yield f"the user {changed[0]} has rows on both sides, and must have none on one"
 
     def _rows_by_user(self, rows: list[Any]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -310,7 +304,7 @@ def replace_user(
 
 
 def _made(kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, int]) -> Made:
-    if isinstance(domain, type) or not isinstance(domain, Domain):
+    if not is_domain(domain):
         raise TypeError(
             f"{name} needs a domain such as records(user_id=integers(1, 9), age=integers(0, 120)), "
             f"got {domain!r}."
@@ -344,7 +338,7 @@ def _made(kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, 
 def _fields(domain: Any) -> dict[str, Domain]:
     """The fields of records or tables, filtered or mapped ones too; none of other domains."""
     while not isinstance(domain, Records):
-        domain = getattr(domain, "inner", getattr(domain, "plain", None))
+        domain = getattr(domain, "inner", None)
         if domain is None:
             return {}
     return dict(domain.fields)
