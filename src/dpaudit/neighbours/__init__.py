@@ -8,7 +8,6 @@ always tested, so a relation lists it one way round.
 """
 
 from dpaudit.neighbours.fixed import FixedPairs, fitted, pairs, why_not
-from dpaudit.neighbours.groups import group
 from dpaudit.neighbours.pair import (
     ABSENT,
     NO_DATASETS,
@@ -26,6 +25,7 @@ from dpaudit.neighbours.records import (
     RecordRelation,
     Replace,
     add_or_remove_one,
+    group,
     replace_one,
 )
 from dpaudit.neighbours.relation import Relation, Structured

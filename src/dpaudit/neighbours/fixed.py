@@ -7,7 +7,7 @@ and `tell()` alone, cannot be asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,10 +94,9 @@ def why_not(neighbours: Any, pair: Pair) -> str | None:
     '50.0 is not in floats(0, 1)'
     """
     relation = pairs(neighbours) if isinstance(neighbours, (list, tuple)) else neighbours
-    ask = getattr(relation, "why_not", None)
+    ask: Callable[[Pair], str | None] | None = getattr(relation, "why_not", None)
     if callable(ask):
-        reason: str | None = ask(pair)
-        return reason
+        return ask(pair)
     contains = getattr(relation, "contains", None)
     return None if not callable(contains) or contains(pair) else UNRELATED
 

@@ -73,16 +73,13 @@ class QueryAnswers(StructuredRelation):
     def _chosen(self, chooser: Chooser) -> Pair | None:
         alike = self.length > 1 and chooser.one_of("answers", 2) == 1
         move_of = self._chosen_moves(chooser)
-        asked = [
-            chooser.real(f"answer {place}", self.low, self.high)
-            for place in range(1 if alike else self.length)
-        ]
-        data = np.full(self.length, asked)
+        asked = [f"answer {place}" for place in range(1 if alike else self.length)]
+        data = np.full(self.length, [chooser.real(name, self.low, self.high) for name in asked])
         moves = np.array([move_of(place) for place in range(self.length)])
         return self._reached(data, data + moves)
 
     def describe(self) -> str:
-        answers = "1 query answer" if self.length == 1 else f"{self.length} query answers"
+        answers = counted(self.length, "query answer")
         moves = NORMS[np.inf if self.length == 1 else self.norm]
         return f"{answers} in [{self.low:g}, {self.high:g}], {moves} at most {self.sensitivity:g}"
 
@@ -102,10 +99,9 @@ class QueryAnswers(StructuredRelation):
     def _candidates(self) -> Iterator[Pair | None]:
         """The categories of Ding et al. (2018), the counterexamples of Lyu, Su and Li (2017)."""
         n, half = self.length, self.length // 2
-        ones, zeros = np.ones(n), np.zeros(n)
-        place = np.arange(n)
-        left, first, last = place < max(half, 1), place == 0, place == n - 1
-        even = place % 2 == 0
+        ones, zeros, place = np.ones(n), np.zeros(n), np.arange(n)
+        left, even = place < max(half, 1), place % 2 == 0
+        first, last = place == 0, place == n - 1
         shapes = [(left, ~left), (ones, zeros), (first, zeros), (last, zeros)]
         shapes += [(~left, left), (left, zeros), (~left, zeros), (even, ~even)]
         shapes += [(first, ~first), (last, ~last), (~first, ones)]
@@ -122,7 +118,7 @@ class QueryAnswers(StructuredRelation):
         return (0.0 if self.low <= 0.0 and step <= self.high else self.low), step
 
     def _reached(self, start: Floats, goal: Floats) -> Pair | None:
-        """From the start as near to the goal as the sensitivity and the range allow, if at all."""
+        """From the start as near to the goal as sensitivity and range allow; None if no nearer."""
         data = np.clip(start, self.low, self.high)
         moved = np.clip(goal, data - self.sensitivity, data + self.sensitivity)
         moved = np.clip(moved, self.low, self.high)
@@ -132,18 +128,18 @@ class QueryAnswers(StructuredRelation):
         return self.join(list(map(Slot, data.tolist(), moved.tolist())))
 
     def _shortened(self, data: Floats, moved: Floats) -> Floats:
-        """As far as the norm of all moves together allows, in the same direction."""
+        """In the same direction, as far as the norm of all moves together allows."""
         moves = moved - data
         if (size := self._size(moves)) <= self.sensitivity:
             return moved
         share, less = self.sensitivity / size, 2.0**-53
         while self._size(data + share * moves - data) > self.sensitivity:  # rounded up
-            less *= 2.0  # a few steps, however coarse the floats beside large answers are
+            less *= 2.0  # few steps, even where large answers make the floats coarse
             share = self.sensitivity / size * (1.0 - less)
         return data + share * moves
 
     def _size(self, moves: Floats) -> float:
-        """The norm of the moves, of both directions the same."""
+        """The norm of the moves, the same in both directions."""
         return float(np.linalg.norm(moves, ord=self.norm))
 
 
@@ -193,13 +189,8 @@ def query_answers(
         raise InvalidRelation(
             f"the sensitivity {sensitivity!r} vanishes beside answers in [{low!r}, {high!r}]."
         )
-    return QueryAnswers(
-        length=length,
-        sensitivity=float(sensitivity),
-        norm=float(norm),
-        low=float(low),
-        high=float(high),
-    )
+    moves, norm, low, high = map(float, (sensitivity, norm, low, high))
+    return QueryAnswers(length=length, sensitivity=moves, norm=norm, low=low, high=high)
 
 
 def _random_signs(length: int, rng: np.random.Generator) -> Counts:

@@ -1,20 +1,21 @@
-"""The relations in which records differ: added or removed, or replaced.
+"""The relations in which one record differs, or a group of them: added or removed, or replaced.
 
 Datasets are ordered: neighbours differ in a few places, and all other records keep theirs.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from dpaudit.domains import Chooser, Domain, chosen_whole, explorable, is_domain
+from dpaudit.domains import Chooser, Domain, chosen_whole, explorable, is_domain, shown
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.pair import (
     ABSENT,
@@ -30,6 +31,7 @@ from dpaudit.neighbours.pair import (
     side_by_side,
     sides,
 )
+from dpaudit.neighbours.queries import QueryAnswers, query_answers
 from dpaudit.neighbours.relation import (
     ALIKE,
     SIDES,
@@ -53,7 +55,7 @@ REPEAT_SHARE = 0.25  # of the random pairs: the first record that differs repeat
 class RecordRelation(StructuredRelation):
     """Datasets of `min_records` to `max_records` records, of which 1 to `apart` differ."""
 
-    domain: Domain
+    domain: Domain = field()  # or the property of `Structured` would be its default
     max_records: int
     min_records: int
     apart: int = 1
@@ -76,6 +78,14 @@ class RecordRelation(StructuredRelation):
         """Pairs of extreme records, `count` of which differ, the smallest datasets first."""
 
     @abstractmethod
+    def _chosen_counts(self, chooser: Chooser, count: int) -> tuple[int, int, int]:
+        """How many records are old and new if `count` differ, and the fewest that data then has."""
+
+    @abstractmethod
+    def _slots(self, data: list[Any], neighbour: list[Any], most: int) -> list[Slot] | None:
+        """The datasets side by side with at most `most` records differing; None if impossible."""
+
+    @abstractmethod
     def _is_change(self, slot: Slot) -> bool:
         """Whether a slot that is not shared may be part of a pair."""
 
@@ -89,27 +99,26 @@ class RecordRelation(StructuredRelation):
             found = f"{name} has {counted(len(records), 'record')}"
             yield f"{found}, at most {most} are allowed" if len(records) > most else None
             yield f"{found}, at least {least} are needed" if len(records) < least else None
-        slots = self._all_slots(data, neighbour)
+        slots = self._slots(data, neighbour, len(data) + len(neighbour))
         if slots is None:
-            yield (
-                f"data has {counted(len(data), 'record')} and neighbour {len(neighbour)}: where "
-                "records are replaced, both have as many"
-            )
+            sizes = f"data has {counted(len(data), 'record')} and neighbour {len(neighbour)}"
+            yield f"{sizes}: where records are replaced, both have as many"
             return
-        changed = sum(not is_shared(slot) for slot in slots)
-        far = (
-            f"the datasets differ in {counted(changed, 'record')}, at most {self.apart} may differ"
-        )
-        yield ALIKE if changed == 0 else far if changed > self.apart else None
+        changed, most = sum(not is_shared(slot) for slot in slots), self.apart
+        far = f"the datasets differ in {counted(changed, 'record')}, at most {most} may differ"
+        yield ALIKE if changed == 0 else far if changed > most else None
 
-    @abstractmethod
-    def _all_slots(self, data: list[Any], neighbour: list[Any]) -> Sequence[Slot] | None:
-        """The datasets side by side, however many records differ; None if they cannot be."""
+    def _layouts(self, data: list[Any], neighbour: list[Any]) -> list[list[Slot]]:
+        slots = self._slots(data, neighbour, self.apart)
+        return [] if slots is None else [slots]
 
-    def _chosen_around(self, chooser: Chooser, *, others: int, old: int, new: int) -> Pair | None:
+    def _chosen(self, chooser: Chooser) -> Pair | None:
+        count = chosen_whole(chooser, "apart", 1, self.apart)
+        old, new, fewest = self._chosen_counts(chooser, count)
+        others = chosen_whole(chooser, "records", fewest, self.max_records) - old
         ask = partial(explorable(self.domain).choose, chooser)
-        slots = chosen_slots(chooser, ask, others=others, old=old, new=new, change=self._change)
-        return self.join(slots)
+        change = self._change
+        return self.join(chosen_slots(chooser, ask, others=others, old=old, new=new, change=change))
 
     def _edge_records(self) -> list[Any]:
         """The edges of the domain that a mechanism can tell apart."""
@@ -139,7 +148,11 @@ class RecordRelation(StructuredRelation):
         return f"{groups}{how} one of {sizes} of {self.domain}"
 
     def _pair(
-        self, before: Sequence[Any], old: Sequence[Any], new: Sequence[Any], after: Sequence[Any]
+        self,
+        before: Sequence[Any],
+        old: Sequence[Any],
+        new: Sequence[Any],
+        after: Sequence[Any] = (),
     ) -> Pair:
         change = self._change(old, new)
         return pair_of(self.domain, [*map(shared, before), *change, *map(shared, after)])
@@ -178,40 +191,32 @@ class AddOrRemove(RecordRelation):
             others = size - count
             all_high, all_low = [high] * others, [low] * others
             half = [high] * (others // 2) + [low] * (others - others // 2)
-            yield self._pair(all_low, many_high, [], [])
-            yield self._pair(all_high, many_high, [], [])
-            yield self._pair(all_high, many_low, [], [])
-            yield self._pair(all_low, many_low, [], [])
+            yield self._pair(all_low, many_high, [])
+            yield self._pair(all_high, many_high, [])
+            yield self._pair(all_high, many_low, [])
+            yield self._pair(all_low, many_low, [])
             yield self._pair([], many_high, [], all_low)
-            yield self._pair(half, many_high, [], [])
-            yield self._pair(half, many_low, [], [])
+            yield self._pair(half, many_high, [])
+            yield self._pair(half, many_low, [])
             if half_added > 0:
-                yield self._pair(all_low, many_high[half_added:], many_low[:half_added], [])
+                yield self._pair(all_low, many_high[half_added:], many_low[:half_added])
             if size == sizes[:2][-1]:  # the less extreme records once, beside another record
                 yield from (self._pair(all_low, [edge] * count, [], []) for edge in edges[2:])
 
-    def _chosen(self, chooser: Chooser) -> Pair | None:
-        count = chosen_whole(chooser, "apart", 1, self.apart)
+    def _chosen_counts(self, chooser: Chooser, count: int) -> tuple[int, int, int]:
         added = chosen_whole(chooser, "added", 0, self._most_added(count))
-        removed = count - added
-        fewest = self._fewest(removed, added)
-        size = chosen_whole(chooser, "records", fewest, self.max_records)
-        return self._chosen_around(chooser, others=size - removed, old=removed, new=added)
+        return count - added, added, self._fewest(count - added, added)
 
     def _most_added(self, count: int) -> int:
-        """Half of those that differ: what is removed and added again has to be another record."""
+        """Half of those that differ; none where all records are alike to a mechanism."""
         return count // 2 if count > 1 and len(self._edge_records()) > 1 else 0
 
     def _fewest(self, removed: int, added: int) -> int:
         """The size of the smallest data that leave enough records on both sides."""
         return removed + max(0, self.min_records - added)
 
-    def _layouts(self, data: list[Any], neighbour: list[Any]) -> Iterable[Sequence[Slot]]:
-        slots = interleaved(data, neighbour, self.apart)
-        return [] if slots is None else [slots]
-
-    def _all_slots(self, data: list[Any], neighbour: list[Any]) -> Sequence[Slot] | None:
-        return interleaved(data, neighbour, len(data) + len(neighbour))
+    def _slots(self, data: list[Any], neighbour: list[Any], most: int) -> list[Slot] | None:
+        return interleaved(data, neighbour, most)
 
     def _is_change(self, slot: Slot) -> bool:
         return slot.data is ABSENT or slot.neighbour is ABSENT
@@ -253,24 +258,18 @@ class Replace(RecordRelation):
             others = size - count
             half = high * (others // 2) + low * (others - others // 2)
             for rest in (low * others, high * others, half, plain * others):
-                yield self._pair(rest, many_high, many_low, [])
+                yield self._pair(rest, many_high, many_low)
             yield self._pair([], many_high, many_low, low * others)
             if size in sizes[:2]:  # the less extreme records, in the smallest datasets
                 for edge in edges[2:]:
-                    yield self._pair(low * others, many_high, [edge] * count, [])
+                    yield self._pair(low * others, many_high, [edge] * count)
                 for edge in edges[2:4]:
-                    yield self._pair(low * others, many_low, [edge] * count, [])
+                    yield self._pair(low * others, many_low, [edge] * count)
 
-    def _chosen(self, chooser: Chooser) -> Pair | None:
-        count = chosen_whole(chooser, "apart", 1, self.apart)
-        fewest = max(self.min_records, count)
-        size = chosen_whole(chooser, "records", fewest, self.max_records)
-        return self._chosen_around(chooser, others=size - count, old=count, new=count)
+    def _chosen_counts(self, chooser: Chooser, count: int) -> tuple[int, int, int]:
+        return count, count, max(self.min_records, count)
 
-    def _layouts(self, data: list[Any], neighbour: list[Any]) -> Iterable[Sequence[Slot]]:
-        return side_by_side(data, neighbour)
-
-    def _all_slots(self, data: list[Any], neighbour: list[Any]) -> Sequence[Slot] | None:
+    def _slots(self, data: list[Any], neighbour: list[Any], most: int) -> list[Slot] | None:
         return next(iter(side_by_side(data, neighbour)), None)
 
     def _is_change(self, slot: Slot) -> bool:
@@ -334,3 +333,56 @@ def _sizes(name: str, domain: Any, least: Any, most: Any, fewest: int) -> tuple[
             f"{name} needs max_records of at least {max(least, 1)}, got {most}. Raise it."
         )
     return least, most
+
+
+@overload
+def group(relation: AddOrRemove, size: int) -> AddOrRemove: ...
+@overload
+def group(relation: Replace, size: int) -> Replace: ...
+@overload
+def group(relation: QueryAnswers, size: int) -> QueryAnswers: ...
+def group(
+    relation: AddOrRemove | Replace | QueryAnswers, size: int
+) -> AddOrRemove | Replace | QueryAnswers:
+    """Neighbours are up to `size` steps of the relation apart: a family, not a person.
+
+    The claim to audit is the one for the group. A mechanism that is epsilon-DP for one record is
+    (size * epsilon)-DP for a group (Dwork and Roth 2014, theorem 2.2), so `PureDP(size * epsilon)`
+    follows from `PureDP(epsilon)`, and refuting it refutes both. Query answers move `size` times as
+    far; a range that was left out grows with them.
+
+    >>> from dpaudit.domains import floats
+    >>> from dpaudit.neighbours import replace_one
+    >>> couples = group(replace_one(floats(0, 1), max_records=5), 2)
+    >>> print(couples.describe())
+    groups of at most 2: replace one of at most 5 records of floats(0, 1)
+    >>> print(next(couples.edge_pairs()))
+    data=[1.0, 1.0], neighbour=[0.0, 0.0]
+    """
+    size = whole_number("group", "size", size)
+    if size < 1:
+        raise InvalidRelation(f"group needs a size of at least 1, got {size}.")
+    match relation:
+        case AddOrRemove(apart=1, max_records=most, min_records=least):
+            room, what = most - least, "max_records - min_records"
+        case Replace(apart=1, max_records=most):
+            room, what = most, "max_records"
+        case QueryAnswers():
+            return _further(relation, size)
+        case _:
+            raise TypeError(
+                f"group needs add_or_remove_one, replace_one or query_answers, got "
+                f"{shown(relation)}. List the pairs of other groups: pairs([(a, b), ...])."
+            )
+    if size > room:
+        raise InvalidRelation(
+            f"a group of {size} needs {what} of at least {size}, got {room}. Raise max_records."
+        )
+    return dataclasses.replace(relation, apart=size)
+
+
+def _further(relation: QueryAnswers, size: int) -> QueryAnswers:
+    length, norm, far = relation.length, relation.norm, size * relation.sensitivity
+    if relation == query_answers(length, relation.sensitivity, norm=norm):  # its range grows too
+        return query_answers(length, far, norm=norm)
+    return query_answers(length, far, norm=norm, low=relation.low, high=relation.high)

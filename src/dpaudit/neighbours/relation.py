@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import operator
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from dpaudit.domains import Chooser, Domain, Unsuitable, canonical, chosen_whole, refinable
 from dpaudit.errors import InvalidDomain, InvalidRelation
-from dpaudit.neighbours.pair import Pair, Slot, shared
+from dpaudit.neighbours.pair import Pair, Slot, removed_and_added, shared
 
 MAX_PAIR_DRAWS = 100  # of a random pair before an edge is taken
 SIDES = ("data", "neighbour")
@@ -26,6 +26,8 @@ class Relation(Protocol):
 
     Ours also say why a pair does not belong to them: `why_not(pair)`, None if it does.
     """
+
+    __slots__ = ()
 
     def edge_pairs(self) -> Iterator[Pair]:
         """The pairs to try first: the same every time, small datasets first, none twice."""
@@ -47,6 +49,8 @@ class Structured(Relation, Protocol):
     A search beyond random pairs needs that, and so does shrinking.
     """
 
+    __slots__ = ()
+
     @property
     def domain(self) -> Domain:
         """What either side of a slot may hold."""
@@ -65,33 +69,10 @@ class Structured(Relation, Protocol):
         """A pair built of the chooser's answers; `Unsuitable` if they lead to none."""
 
 
-class StructuredRelation(ABC):
+class StructuredRelation(Structured):
     """What our structured relations share: all that follows from `join` and the layouts."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:  # a field or a property of the relation
-
-        @property
-        def domain(self) -> Domain:
-            """What either side of a slot may hold."""
-
-    @property
-    @abstractmethod
-    def most_slots(self) -> int:
-        """How many slots a pair has at most."""
-
-    @abstractmethod
-    def edge_pairs(self) -> Iterator[Pair]:
-        """The pairs to try first."""
-
-    @abstractmethod
-    def join(self, slots: Sequence[Slot]) -> Pair | None:
-        """The pair of these slots, which it remembers; None if they are not neighbours."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """The relation in one line."""
 
     @abstractmethod
     def _random(self, rng: np.random.Generator) -> Pair | None:
@@ -199,7 +180,7 @@ def chosen_slots(
     others: int,
     old: int,
     new: int,
-    change: Callable[[Sequence[Any], Sequence[Any]], list[Slot]],
+    change: Callable[[Sequence[Any], Sequence[Any]], list[Slot]] = removed_and_added,
 ) -> list[Slot]:
     """Shared records with a change among them: `old` records of the data, `new` ones instead.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -46,23 +45,17 @@ from dpaudit.neighbours.relation import (
     whole_number,
 )
 
-Made = TypeVar("Made", bound="UserRelation")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserRelation(StructuredRelation):
     """Rows of `min_users` to `max_users` users, at most `max_rows` each; one user's rows differ."""
 
-    domain: Domain
+    domain: Domain = field()  # or the property of `Structured` would be its default
     user: str
     max_users: int
     min_users: int
     max_rows: int
-
-    @property
-    @abstractmethod
-    def rows_after(self) -> tuple[int, int]:
-        """How many rows that user has in the other dataset, at least and at most."""
+    rows_after: tuple[int, int]  # of that user in the other dataset, at least and at most
 
     @property
     def most_slots(self) -> int:
@@ -73,7 +66,7 @@ class UserRelation(StructuredRelation):
 
     def join(self, slots: Sequence[Slot]) -> Pair | None:
         pair = joined(self.domain, slots)
-        if pair is None or not all(map(self._is_dataset, sides(slots))):
+        if pair is None or any(map(self._no_dataset, sides(slots))):
             return None
         changed = sides(slot for slot in slots if not is_shared(slot))
         kept, _ = sides(slot for slot in slots if is_shared(slot))
@@ -82,10 +75,17 @@ class UserRelation(StructuredRelation):
         one_user = len(who) == 1 and who.isdisjoint(map(self._user_of, kept))
         return pair if one_user and fewest <= min(map(len, changed)) <= most else None
 
-    def _edges(self) -> Iterator[list[Slot]]:
-        """One row of the user or as many as may be, alone or beside others, all at an edge.
+    def describe(self) -> str:
+        least, most, fewest = self.min_users, self.max_users, self.rows_after[0]
+        how = "replace" if fewest > 0 else "add or remove"
+        users = f"at most {most}" if least <= fewest else f"{least} to {most}"
+        each = f"each with at most {self.max_rows} rows of {self.domain}"
+        return f"{how} all rows of one {self.user} of {users}, {each}"
 
-        Odd values, if there are any, are one row of the user each.
+    def _edges(self) -> Iterator[list[Slot]]:
+        """One row of the user or as many as allowed, alone or beside others, all at an edge.
+
+        Each odd value is the one row of the user.
         """
         users, (fewest, most), (least, top) = self._users(), self._others(), self.rows_after
         rows = told_apart(self.domain, [self._row(edge, users[0]) for edge in self.domain.edges()])
@@ -116,12 +116,12 @@ class UserRelation(StructuredRelation):
         return self.join([*kept[:place], *removed_and_added(old, new), *kept[place:]])
 
     def _random_users(self, count: int, rng: np.random.Generator) -> list[Any]:
-        """Different users, as many as asked for unless the domain is running out of them."""
+        """Different users, as many as asked for if the domain has them."""
         drawn = (_fields(self.domain)[self.user].draw(rng) for _ in range(4 * count))
         return list({canonical(user): user for user in drawn}.values())[:count]
 
     def _random_count(self, fewest: int, rng: np.random.Generator) -> int:
-        """Few rows are likely, as many as may be a quarter of the time."""
+        """Few rows are likely; a quarter of the time there are as many as allowed."""
         if fewest == 0:
             return 0
         return self.max_rows if rng.random() < 0.25 else random_size(1, self.max_rows, rng)
@@ -135,25 +135,17 @@ class UserRelation(StructuredRelation):
         who = users.pop(chooser.one_of("user", len(users)) if len(users) > 1 else 0)
         owned = zip(users[:beside], counts, strict=True)
         owners = iter([owner for owner, count in owned for _ in range(count)])
-        slots = chosen_slots(
-            chooser,
-            partial(self._chosen_row, chooser),
-            others=sum(counts),
-            old=old,
-            new=new,
-            change=removed_and_added,
-        )
-        return self.join(
-            [
-                shared(self._row(slot.data, next(owners)))
-                if is_shared(slot)
-                else Slot(*(row if row is ABSENT else self._row(row, who) for row in slot))
-                for slot in slots
-            ]
-        )
+        ask = partial(self._chosen_row, chooser)
+        slots = [
+            shared(self._row(slot.data, next(owners)))
+            if is_shared(slot)
+            else Slot(*(row if row is ABSENT else self._row(row, who) for row in slot))
+            for slot in chosen_slots(chooser, ask, others=sum(counts), old=old, new=new)
+        ]
+        return self.join(slots)
 
     def _chosen_row(self, chooser: Chooser, name: str) -> dict[str, Any]:
-        """A row of nobody yet: whose it is was settled by the structure."""
+        """A row without its user, who is chosen before."""
         return {
             field: explorable(part).choose(chooser, f"{name}.{field}")
             for field, part in _fields(self.domain).items()
@@ -164,8 +156,7 @@ class UserRelation(StructuredRelation):
         if not all(map(self.domain.contains, (*data, *neighbour))):
             return
         for who in dict.fromkeys(map(self._user_of, (*data, *neighbour))):
-            slots = self._around(who, data, neighbour)
-            if slots is not None:
+            if (slots := self._around(who, data, neighbour)) is not None:
                 yield slots
 
     def _around(self, who: str, data: list[Any], neighbour: list[Any]) -> list[Slot] | None:
@@ -191,23 +182,26 @@ class UserRelation(StructuredRelation):
 
     def _others(self) -> tuple[int, int]:
         """How many users there are beside the one who differs, at least and at most."""
-        fewest = self.min_users if self.rows_after[0] == 0 else self.min_users - 1
-        return fewest, len(self._users()) - 1
+        return self.min_users - self.rows_after[0], len(self._users()) - 1
 
-    def _is_dataset(self, rows: Iterable[Mapping[str, Any]]) -> bool:
+    def _no_dataset(self, rows: list[Any]) -> str | None:
+        """What is wrong with these rows as a dataset; None if nothing is."""
         counts = Counter(map(self._user_of, rows))
-        enough = self.min_users <= len(counts) <= self.max_users
-        return enough and max(counts.values(), default=0) <= self.max_rows
+        if not self.min_users <= len(counts) <= self.max_users:
+            allowed = f"{self.min_users} to {self.max_users}"
+            return f"rows of {counted(len(counts), 'user')}, allowed are {allowed}"
+        most = max(counts.values(), default=0)
+        too_many = f"{most} rows of one user, at most {self.max_rows} are allowed"
+        return too_many if most > self.max_rows else None
 
     def _reasons(self, data: list[Any], neighbour: list[Any]) -> Iterator[str | None]:
         for name, rows in zip(SIDES, (data, neighbour), strict=True):
-            counts = Counter(map(self._user_of, rows))
-            if not self.min_users <= len(counts) <= self.max_users:
-                allowed = f"{self.min_users} to {self.max_users}"
-                yield f"{name} has rows of {counted(len(counts), 'user')}, allowed are {allowed}"
-            if (most := max(counts.values(), default=0)) > self.max_rows:
-                yield f"{name} has {most} rows of one user, at most {self.max_rows} are allowed"
-        by_user = [self._rows_by_user(rows) for rows in (data, neighbour)]
+            if (wrong := self._no_dataset(rows)) is not None:
+                yield f"{name} has {wrong}"
+        by_user: list[dict[str, list[str]]] = [{}, {}]
+        for rows, found in zip((data, neighbour), by_user, strict=True):
+            for row in rows:
+                found.setdefault(self._user_of(row), []).append(canonical(row))
         users = dict.fromkeys((*by_user[0], *by_user[1]))
         changed = [user for user in users if by_user[0].get(user) != by_user[1].get(user)]
         if not changed:
@@ -223,41 +217,11 @@ class UserRelation(StructuredRelation):
         if self.rows_after[1] == 0 and on_both:
             yield f"the user {changed[0]} has rows on both sides, and must have none on one"
 
-    def _rows_by_user(self, rows: list[Any]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for row in rows:
-            found.setdefault(self._user_of(row), []).append(canonical(row))
-        return found
-
     def _user_of(self, row: Mapping[str, Any]) -> str:
         return canonical(row[self.user])
 
     def _row(self, row: Mapping[str, Any], user: Any) -> dict[str, Any]:
         return {**row, self.user: user}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddOrRemoveUser(UserRelation):
-    """One user more or less, with all rows; `data` is the bigger dataset."""
-
-    @property
-    def rows_after(self) -> tuple[int, int]:
-        return 0, 0
-
-    def describe(self) -> str:
-        return f"add or remove all rows of one {_users_in_words(self, 0)}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaceUser(UserRelation):
-    """All rows of one user replaced by others, as many or not; the user stays."""
-
-    @property
-    def rows_after(self) -> tuple[int, int]:
-        return 1, self.max_rows
-
-    def describe(self) -> str:
-        return f"replace all rows of one {_users_in_words(self, 1)}"
 
 
 def add_or_remove_user(
@@ -267,7 +231,7 @@ def add_or_remove_user(
     max_users: int = 5,
     max_rows: int = 5,
     min_users: int = 0,
-) -> AddOrRemoveUser:
+) -> UserRelation:
     """Neighbours have one user more or less, with all of that user's rows.
 
     The field `user` of a row says whose it is. A dataset has rows of `min_users` to `max_users`
@@ -279,7 +243,7 @@ def add_or_remove_user(
     data=[{'user_id': 9, 'minutes': 60.0}], neighbour=[]
     """
     sizes = {"max_users": max_users, "min_users": min_users, "max_rows": max_rows}
-    return _made(AddOrRemoveUser, "add_or_remove_user", domain, user, sizes)
+    return _made("add_or_remove_user", domain, user, sizes, replaced=False)
 
 
 def replace_user(
@@ -289,7 +253,7 @@ def replace_user(
     max_users: int = 5,
     max_rows: int = 5,
     min_users: int = 1,
-) -> ReplaceUser:
+) -> UserRelation:
     """Neighbours differ in the rows of one user, who has at least one row in both.
 
     All that this user's rows hold may change, and how many there are, but not whose they are.
@@ -300,10 +264,12 @@ def replace_user(
     data=[{'user_id': 9, 'minutes': 60.0}], neighbour=[{'user_id': 9, 'minutes': 0.0}]
     """
     sizes = {"max_users": max_users, "min_users": min_users, "max_rows": max_rows}
-    return _made(ReplaceUser, "replace_user", domain, user, sizes)
+    return _made("replace_user", domain, user, sizes, replaced=True)
 
 
-def _made(kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, int]) -> Made:
+def _made(
+    name: str, domain: Any, user: str, sizes: dict[str, int], *, replaced: bool
+) -> UserRelation:
     if not is_domain(domain):
         raise TypeError(
             f"{name} needs a domain such as records(user_id=integers(1, 9), age=integers(0, 120)), "
@@ -318,15 +284,13 @@ def _made(kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, 
     if len(told_apart(ids, ids.edges())) < 2:
         raise InvalidRelation(f"{name} needs at least two users, got {user}={ids}. Widen it.")
     numbers = {what: whole_number(name, what, number) for what, number in sizes.items()}
-    relation = kind(domain=domain, user=user, **numbers)
-    fewest = 0 if relation.rows_after[0] == 0 else 1  # where one comes or goes, none may be left
-    for what, least in (
-        ("min_users", fewest),
-        ("max_users", relation.min_users + 1 - fewest),
-        ("max_rows", 1),
-    ):
+    fewest = int(replaced)  # where a user comes or goes, none may be left
+    needed = {"min_users": fewest, "max_users": numbers["min_users"] + 1 - fewest, "max_rows": 1}
+    for what, least in needed.items():
         if numbers[what] < least:
             raise InvalidRelation(f"{name} needs {what} of at least {least}, got {numbers[what]}.")
+    after = (1, numbers["max_rows"]) if replaced else (0, 0)
+    relation = UserRelation(domain=domain, user=user, rows_after=after, **numbers)
     if next(relation.edge_pairs(), None) is None:
         raise InvalidRelation(
             f"{name} finds no pair of {domain} that differs in one user. Widen the domain, "
@@ -336,15 +300,9 @@ def _made(kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, 
 
 
 def _fields(domain: Any) -> dict[str, Domain]:
-    """The fields of records or tables, filtered or mapped ones too; none of other domains."""
+    """The fields of records or tables, also of filtered or mapped ones; none of other domains."""
     while not isinstance(domain, Records):
         domain = getattr(domain, "inner", None)
         if domain is None:
             return {}
     return dict(domain.fields)
-
-
-def _users_in_words(relation: UserRelation, fewest: int) -> str:
-    least, most, rows = relation.min_users, relation.max_users, relation.max_rows
-    users = f"at most {most}" if least <= fewest else f"{least} to {most}"
-    return f"{relation.user} of {users}, each with at most {rows} rows of {relation.domain}"
