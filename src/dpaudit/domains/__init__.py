@@ -8,7 +8,6 @@ by `filter`, `map` and `with_odd_values` (`Refinable`).
 """
 
 from dpaudit.domains.categories import Categories, categories
-from dpaudit.domains.dataframes import Frame, built, frame_of
 from dpaudit.domains.domain import (
     MAX_EDGES,
     MAX_SIMPLER,
@@ -41,6 +40,6 @@ from dpaudit.domains.ranges import (
 )
 from dpaudit.domains.records import Records, records
 from dpaudit.domains.sequences import Lists, Texts, lists, texts
-from dpaudit.domains.showing import canonical, shown
+from dpaudit.domains.showing import Frame, built, canonical, frame_of, shown
 from dpaudit.domains.tables import TABLE_FORMS, Tables, tables
 from dpaudit.domains.vectors import Vectors, vectors

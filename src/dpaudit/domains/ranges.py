@@ -158,9 +158,8 @@ class DateRange(Refinable):
 
     def edges(self) -> tuple[date, ...]:
         """Both ends, the first leap day, the first New Year's Day and the epoch, if inside."""
-        years = range(
-            self.start.year, min(self.start.year + 9, self.end.year + 1)
-        )  # 9: from 1896 to 1904
+        first = self.start.year
+        years = range(first, min(first + 9, self.end.year + 1))  # 9: from 1896 to 1904
         leap_days = (date(year, 2, 29) for year in years if isleap(year))
         new_years = (date(year, 1, 1) for year in years)
         firsts = [next(filter(self.contains, days), self.start) for days in (leap_days, new_years)]
@@ -197,17 +196,12 @@ class DateRange(Refinable):
         """
         if record == self.start:
             return 0.0
-        if record in self.edges():
-            level = 1.0
-        elif record.day == 1:
-            level = 2.0 if record.month == 1 else 3.0
-        else:
-            level = 4.0
+        level = 4.0 if record.day > 1 else 3.0 if record.month > 1 else 2.0
+        level = 1.0 if record in self.edges() else level
         return level + self.coordinates(record)[0] / 2  # half: never up to the next level
 
     def simpler(self, record: date) -> tuple[date, ...]:
-        first, last = self.start.toordinal(), record.toordinal()
-        halfway = date.fromordinal((first + last) // 2)
+        halfway = date.fromordinal((self.start.toordinal() + record.toordinal()) // 2)
         months = [record.replace(day=1), halfway.replace(day=1)]
         years = [day.replace(month=1) for day in months]
         return self.plainer(record, (*self.edges(), *months, *years, halfway))
@@ -268,9 +262,8 @@ def as_date(name: str, given: Any) -> date:
     """The day that was given, or that the ISO text names; an error names `name`."""
     try:
         return given if _is_day(given) else date.fromisoformat(given)
-    except (TypeError, ValueError) as error:
-        text = f"{name} needs a date such as 2020-12-31, got {given!r}."
-        raise InvalidDomain(text) from error
+    except (TypeError, ValueError):
+        raise InvalidDomain(f"{name} needs a date such as 2020-12-31, got {given!r}.") from None
 
 
 def _is_day(value: Any) -> TypeGuard[date]:
@@ -385,9 +378,8 @@ def short(bound: float) -> str:
 def as_array(data: Any, domain: Domain, *, kinds: str, ndim: int) -> NDArray[Any]:
     """The dataset as an array of these kinds of numbers."""
     table = np.asarray(data)
-    if table.size == 0 and table.ndim >= 1 and len(table) == 0:
-        return table
-    if table.ndim != ndim or table.dtype.kind not in kinds:
+    is_empty = table.ndim >= 1 and len(table) == 0
+    if not is_empty and (table.ndim != ndim or table.dtype.kind not in kinds):
         raise InvalidDomain(f"not a dataset of {domain}: {data!r}.")
     return table
 

@@ -72,20 +72,51 @@ class Tables(Refined):
 
     def dataset(self, records: Sequence[Mapping[str, Any]]) -> Any:
         cells = {
-            column.name: [domain.released(record[column.name]) for record in records]
+            column: _checked(column, [domain.released(record[column.name]) for record in records])
             for column, (_, domain) in zip(self.columns, self.inner.fields, strict=True)
         }
-        return pack(self.form, self.columns, cells, len(records))
+        named = {column.name: entries for column, entries in cells.items()}
+        match self.form:
+            case "dicts":
+                return _rows(named)
+            case "columns":
+                return named
+            case "numpy":
+                table = np.empty(len(records), dtype=[_numpy_field(column) for column in cells])
+                for column, entries in cells.items():
+                    table[column.name] = _numpy_entries(column, entries)
+                return table
+        library = load_form(self.form)
+        series = _pandas_series if self.form == "pandas" else _polars_series
+        made = {column.name: series(library, column, cells[column]) for column in cells}
+        return library.DataFrame(made)
 
     def unpack(self, data: Any) -> list[dict[str, Any]]:
-        rows = unpacked_rows(self.form, self.columns, data)
-        if rows is None:
-            names = ", ".join(column.name for column in self.columns)
-            raise InvalidDomain(
-                f"a dataset of {self} is {TABLE_FORMS[self.form]} with the columns {names}, "
-                f"got {data!r}."
-            )
-        return [self.inner.restored(row) for row in rows]
+        if self._is_table(data):
+            if self.form == "dicts":
+                return [self.inner.restored(row) for row in data]
+            cells = {each.name: _entries(self.form, each, data[each.name]) for each in self.columns}
+            if len(set(map(len, cells.values()))) == 1:
+                return [self.inner.restored(row) for row in _rows(cells)]
+        names = ", ".join(column.name for column in self.columns)
+        raise InvalidDomain(
+            f"a dataset of {self} is {TABLE_FORMS[self.form]} with the columns {names}, "
+            f"got {data!r}."
+        )
+
+    def _is_table(self, data: Any) -> bool:
+        names = {column.name for column in self.columns}
+        match self.form:
+            case "dicts":
+                return isinstance(data, (list, tuple)) and all(isinstance(r, Mapping) for r in data)
+            case "columns":
+                named = isinstance(data, Mapping) and set(data) == names
+                return named and all(isinstance(each, (list, tuple)) for each in data.values())
+            case "numpy":
+                structured = isinstance(data, np.ndarray) and data.ndim == 1
+                return structured and set(data.dtype.names or ()) == names
+        is_frame = isinstance(data, load_form(self.form).DataFrame)
+        return is_frame and set(data.columns) == names
 
     def with_odd_values(self) -> Tables:
         return table_of(self.inner.with_odd_values(), self.form)
@@ -134,13 +165,11 @@ def column_of(name: str, domain: Refinable) -> ColumnType:
     """
     if isinstance(domain, Vectors):
         return ColumnType(name=name, kind="vector", width=domain.length)
-    types = {type(_plain(domain.released(record))) for record in domain.grid(EXAMPLE_RECORDS)}
-    optional = NoneType in types
-    types -= {NoneType}
-    kind = KINDS.get(next(iter(types)), "object") if len(types) == 1 else "object"
-    if kind == "object":
-        return ColumnType(name=name, kind=kind)
+    found = {type(_plain(domain.released(record))) for record in domain.grid(EXAMPLE_RECORDS)}
+    types = found - {NoneType}
+    kind = KINDS.get(types.pop(), "object") if len(types) == 1 else "object"
     width = _longest(domain) if kind == "text" else 0
+    optional = kind != "object" and NoneType in found
     return ColumnType(name=name, kind=kind, optional=optional, width=width)
 
 
@@ -157,59 +186,8 @@ def load_form(form: str) -> Any:
         ) from error
 
 
-def pack(
-    form: str, columns: Sequence[ColumnType], cells: Mapping[str, list[Any]], size: int
-) -> Any:
-    """The table of this form; `cells` holds the `size` entries of each column."""
-    filled = [(column, _checked(column, cells[column.name])) for column in columns]
-    match form:
-        case "dicts":
-            return [
-                {column.name: entries[row] for column, entries in filled} for row in range(size)
-            ]
-        case "columns":
-            return {column.name: entries for column, entries in filled}
-        case "numpy":
-            table = np.empty(size, dtype=[_numpy_field(column) for column, _ in filled])
-            for column, entries in filled:
-                table[column.name] = _numpy_entries(column, entries)
-            return table
-    library = load_form(form)
-    series = _pandas_series if form == "pandas" else _polars_series
-    return library.DataFrame(
-        {column.name: series(library, column, entries) for column, entries in filled}
-    )
-
-
-def unpacked_rows(
-    form: str, columns: Sequence[ColumnType], data: Any
-) -> list[dict[str, Any]] | None:
-    """The rows of a table of this form; None if the data are no such table."""
-    if form == "dicts":
-        is_list = isinstance(data, (list, tuple)) and all(isinstance(r, Mapping) for r in data)
-        return [dict(row) for row in data] if is_list else None
-    names = {column.name for column in columns}
-    if not _is_table(form, data, names):
-        return None
-    cells = {column.name: _entries(form, column, data[column.name]) for column in columns}
-    if len({len(entries) for entries in cells.values()}) > 1:
-        return None
-    rows = zip(*cells.values(), strict=True)
-    return [dict(zip(cells, row, strict=True)) for row in rows]
-
-
-def _is_table(form: str, data: Any, names: set[str]) -> bool:
-    match form:
-        case "columns":
-            listed = isinstance(data, Mapping) and all(
-                isinstance(entries, (list, tuple)) for entries in data.values()
-            )
-            return listed and set(data) == names
-        case "numpy":
-            structured = isinstance(data, np.ndarray) and data.ndim == 1
-            return structured and set(data.dtype.names or ()) == names
-        case _:
-            return isinstance(data, load_form(form).DataFrame) and set(data.columns) == names
+def _rows(cells: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
 
 def _entries(form: str, column: ColumnType, found: Any) -> list[Any]:
