@@ -9,9 +9,11 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from choosers import RandomChooser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit import categories, dates, floats, integers, lists, records, tables, texts, vectors
 from dpaudit.domains import (
     MAX_EDGES,
     MAX_SIMPLER,
@@ -20,15 +22,6 @@ from dpaudit.domains import (
     Refinable,
     Unsuitable,
     canonical,
-    categories,
-    dates,
-    floats,
-    integers,
-    lists,
-    records,
-    tables,
-    texts,
-    vectors,
 )
 
 LIBRARIES = ("pandas", "polars")
@@ -101,27 +94,6 @@ domains = st.recursive(leaves | mapped_leaves, _grown, max_leaves=4)
 seeds = st.integers(0, 2**32 - 1)
 
 
-class Answers:
-    """A chooser that answers at random, goes to the ends too, and remembers the questions."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.asked: list[str] = []
-
-    def real(self, name: str, low: float, high: float) -> float:
-        self.asked.append(name)
-        assert math.isfinite(high - low)
-        return float(self.rng.choice([low, high, low + self.rng.random() * (high - low)]))
-
-    def whole(self, name: str, low: int, high: int) -> int:
-        self.asked.append(name)
-        return int(self.rng.integers(low, high, endpoint=True))
-
-    def one_of(self, name: str, count: int) -> int:
-        self.asked.append(name)
-        return int(self.rng.integers(count))
-
-
 def _some(domain: Explorable, seed: int, count: int = 3) -> list[Any]:
     rng = np.random.default_rng(seed)
     return [*domain.edges(), *(domain.draw(rng) for _ in range(count))]
@@ -192,7 +164,7 @@ def test_a_grid_holds_the_edges_and_about_as_many_records_as_asked(
 def test_choices_lead_to_records_and_no_question_is_asked_twice(
     domain: Explorable, seed: int
 ) -> None:
-    answers = Answers(seed)
+    answers = RandomChooser(seed)
     try:
         record = domain.choose(answers, "r")
     except Unsuitable:

@@ -18,20 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit import categories, dates, floats, integers, lists, records, tables, texts, vectors
 from dpaudit.auditing import plainer
-from dpaudit.domains import (
-    Domain,
-    categories,
-    dates,
-    floats,
-    integers,
-    lists,
-    records,
-    refinable,
-    tables,
-    texts,
-    vectors,
-)
+from dpaudit.domains import Domain, refinable
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours import (
     ABSENT,

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import copy
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from choosers import chosen_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.domains import (
-    Domain,
-    Unsuitable,
-    canonical,
-    categories,
-    floats,
-    integers,
-    records,
-    vectors,
-)
+from dpaudit import categories, floats, integers, records, vectors
+from dpaudit.domains import Domain, canonical
 from dpaudit.neighbours import (
     ABSENT,
     AddOrRemove,
@@ -104,35 +96,9 @@ def _random_pairs(relation: Relation, seed: int, count: int) -> list[Pair]:
     return [relation.random_pair(rng) for _ in range(count)]
 
 
-class RandomChooser:
-    """Answers at random."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-
-    def real(self, name: str, low: float, high: float) -> float:
-        share = self._rng.random()
-        return min(max((1 - share) * low + share * high, low), high)
-
-    def whole(self, name: str, low: int, high: int) -> int:
-        return int(self._rng.integers(low, high, endpoint=True))
-
-    def one_of(self, name: str, count: int) -> int:
-        return int(self._rng.integers(count))
-
-
-def _chosen_pairs(relation: Structured, seed: int, count: int) -> list[Pair]:
-    chooser = RandomChooser(np.random.default_rng(seed))
-    found = []
-    for _ in range(count):
-        with suppress(Unsuitable):
-            found.append(relation.choose(chooser))
-    return found
-
-
 def _some_of_all(relation: Structured, seed: int) -> list[Pair]:
     edges = islice(relation.edge_pairs(), 20)
-    return [*edges, *_random_pairs(relation, seed, 5), *_chosen_pairs(relation, seed, 5)]
+    return [*edges, *_random_pairs(relation, seed, 5), *chosen_pairs(relation, 5, seed)]
 
 
 @settings(max_examples=20, deadline=None)
