@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EDGE_SHARE = 0.25  # of the random draws: bugs live at the edges
 ODD_SHARE = 0.5  # of the random draws, where odd values are allowed
-MAX_EDGES = 8
+MAX_EDGES = 8  # of a domain
 MAX_SIMPLER = 12  # records that `simpler` gives
 MAX_CHANGES = 8  # random changes tried before another edge is taken
 

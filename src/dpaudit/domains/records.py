@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,13 +34,123 @@ from dpaudit.errors import InvalidDomain
 MAX_PARTS_ALONE = 6  # up to here parts are made simpler one by one; beyond, also in groups
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The domains of the parts of which records are made."""
+
+    domains: Sequence[Refinable]
+
+    def draw(self, rng: np.random.Generator) -> list[Any]:
+        """Each part drawn; where odd values are allowed, half of the time one part is odd."""
+        values = [domain.without_odd_values().draw(rng) for domain in self.domains]
+        odd = self._odd_places()
+        if odd and rng.random() < ODD_SHARE:
+            place = one_of(odd, rng)
+            values[place] = one_of(self.domains[place].odd_values(), rng)
+        return values
+
+    def choose(self, chooser: Chooser, name: str, labels: Sequence[str]) -> list[Any]:
+        """Each part chosen under its label; `name` asks which one is odd, where one may be."""
+        odd = self._odd_places()
+        which = chooser.one_of(f"{name}#odd", 1 + len(odd)) if odd else 0
+        values = []
+        for place, (domain, label) in enumerate(zip(self.domains, labels, strict=True)):
+            if which > 0 and odd[which - 1] == place:
+                offered = domain.odd_values()
+                values.append(offered[chooser.one_of(f"{label}#which", len(offered))])
+            else:
+                values.append(domain.without_odd_values().choose(chooser, label))
+        return values
+
+    def coordinates(self, values: Sequence[Any]) -> tuple[float, ...]:
+        """The coordinates of all parts, one after the other."""
+        placed = (domain.coordinates(value) for domain, value in self._with(values))
+        return tuple(itertools.chain.from_iterable(placed))
+
+    def changed(self, values: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+        """One or a few parts changed, if any part can change."""
+        changed = list(values)
+        left = int(rng.geometric(0.7))
+        for place in rng.permutation(len(changed)).tolist():
+            changed[place] = self.domains[place].near(values[place], rng)
+            left -= canonical(changed[place]) != canonical(values[place])
+            if left == 0:
+                break
+        return changed
+
+    def plainness(self, values: Sequence[Any]) -> float:
+        """The plainness of all parts together."""
+        return sum(domain.plainness(value) for domain, value in self._with(values))
+
+    def simplified(self, values: Sequence[Any]) -> list[list[Any]]:
+        """All parts made simpler at once, then groups of many parts, then single parts."""
+        found: dict[str, list[Any]] = {}
+        for changes in self._simplifications(values):
+            candidate = [changes.get(place, value) for place, value in enumerate(values)]
+            found.setdefault(canonical(candidate), candidate)
+            if len(found) == MAX_SIMPLER:
+                break
+        return list(found.values())
+
+    def _simplifications(self, values: Sequence[Any]) -> Iterator[dict[int, Any]]:
+        """Which parts to replace and by what; the least plain parts first."""
+        options = [domain.simpler(value) for domain, value in self._with(values)]
+        places = [place for place, offered in enumerate(options) if offered]
+        places.sort(key=lambda place: -self.domains[place].plainness(values[place]))
+        for count in (1, 2, 4) if len(places) > MAX_PARTS_ALONE else (1,):
+            size = max(1, math.ceil(len(places) / count))
+            for start in range(0, len(places), size):
+                yield {place: options[place][0] for place in places[start : start + size]}
+        for depth in range(MAX_SIMPLER):
+            for place in places:
+                if depth < len(options[place]):
+                    yield {place: options[place][depth]}
+
+    def spread(self, points: int) -> list[tuple[Any, ...]]:
+        """At most this many combinations: all of a grid over each part, or some of a finer grid."""
+        finest, fitting = max(1, int(points ** (1 / len(self.domains)))), None
+        while finest <= points:
+            columns = [domain.grid(finest) for domain in self.domains]
+            if math.prod(map(len, columns)) > points:
+                break
+            finest, fitting = max(finest + 1, finest * 5 // 4), columns
+        if fitting is not None:
+            return list(itertools.product(*fitting))
+        return _lattice([domain.grid(points) for domain in self.domains], points)
+
+    def _with(self, values: Sequence[Any]) -> Iterable[tuple[Refinable, Any]]:
+        return zip(self.domains, values, strict=True)
+
+    def _odd_places(self) -> list[int]:
+        return [place for place, domain in enumerate(self.domains) if domain.odd_values()]
+
+
+def _lattice(columns: Sequence[Sequence[Any]], points: int) -> list[tuple[Any, ...]]:
+    """A Kronecker sequence over the columns: multiples of the powers of 1/g, g^(d+1) = g + 1.
+
+    They spread evenly in any dimension, and further points only fill the gaps (Roberts 2018, "The
+    unreasonable effectiveness of quasirandom sequences").
+    """
+    ratio = 1.5
+    for _ in range(60):  # a contraction: converges to the last bit
+        ratio = (1.0 + ratio) ** (1.0 / (len(columns) + 1))
+    steps = [ratio ** -(place + 1) for place in range(len(columns))]
+    return [
+        tuple(
+            column[int((row * step) % 1.0 * len(column))]
+            for column, step in zip(columns, steps, strict=True)
+        )
+        for row in range(1, points + 1)
+    ]
+
+
 class Product(Refinable):
-    """Records made of a fixed number of parts, each from its own domain."""
+    """Records made of a fixed number of parts."""
 
     __slots__ = ()
 
-    def parts(self) -> list[Refinable]:
-        """The domain of each part."""
+    def parts(self) -> Parts:
+        """The domains of the parts."""
         raise NotImplementedError
 
     def labels(self, name: str) -> list[str]:
@@ -55,28 +165,25 @@ class Product(Refinable):
         """The record of these parts."""
 
     def draw_anywhere(self, rng: np.random.Generator) -> Any:
-        return self.joined(draw_parts(self.parts(), rng))
+        return self.joined(self.parts().draw(rng))
 
     def choose(self, chooser: Chooser, name: str) -> Any:
-        return self.joined(choose_parts(self.parts(), chooser, name, self.labels(name)))
+        return self.joined(self.parts().choose(chooser, name, self.labels(name)))
 
     def coordinates(self, record: Any) -> tuple[float, ...]:
-        return join_coordinates(self.parts(), self.values(record))
+        return self.parts().coordinates(self.values(record))
 
     def near(self, record: Any, rng: np.random.Generator) -> Any:
-        return self.joined(change_parts(self.parts(), self.values(record), rng))
+        return self.joined(self.parts().changed(self.values(record), rng))
 
     def plainness(self, record: Any) -> float:
-        parts = zip(self.parts(), self.values(record), strict=True)
-        return sum(domain.plainness(value) for domain, value in parts)
+        return self.parts().plainness(self.values(record))
 
     def simpler(self, record: Any) -> tuple[Any, ...]:
-        simplified = simplify_parts(self.parts(), self.values(record))
-        return self.plainer(record, map(self.joined, simplified))
+        return self.plainer(record, map(self.joined, self.parts().simplified(self.values(record))))
 
     def grid(self, points: int) -> tuple[Any, ...]:
-        rows = spread_parts(self.parts(), points)
-        return distinct((*self.edges(), *map(self.joined, rows)))
+        return distinct((*self.edges(), *map(self.joined, self.parts().spread(points))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +260,8 @@ class Records(Product):
         """The fields as arguments of a call: `age=integers(0, 120), x=floats(0, 1)`."""
         return ", ".join(f"{name}={domain}" for name, domain in self.fields)
 
-    def parts(self) -> list[Refinable]:
-        return [domain for _, domain in self.fields]
+    def parts(self) -> Parts:
+        return Parts([domain for _, domain in self.fields])
 
     def labels(self, name: str) -> list[str]:
         """A field is quoted unless plain, so that no two questions are alike."""
@@ -199,113 +306,3 @@ def named_fields(
                 f"{domain!r}."
             )
     return tuple((name, refinable(domain)) for name, domain in given.items())
-
-
-def draw_parts(domains: Sequence[Refinable], rng: np.random.Generator) -> list[Any]:
-    """Each part drawn; where odd values are allowed, half of the time one part is odd."""
-    values = [domain.without_odd_values().draw(rng) for domain in domains]
-    odd = _odd_places(domains)
-    if odd and rng.random() < ODD_SHARE:
-        place = one_of(odd, rng)
-        values[place] = one_of(domains[place].odd_values(), rng)
-    return values
-
-
-def choose_parts(
-    domains: Sequence[Refinable], chooser: Chooser, name: str, labels: Sequence[str]
-) -> list[Any]:
-    """Each part chosen under its label; `name` asks which one is odd, where one may be."""
-    odd = _odd_places(domains)
-    which = chooser.one_of(f"{name}#odd", 1 + len(odd)) if odd else 0
-    values = []
-    for place, (domain, label) in enumerate(zip(domains, labels, strict=True)):
-        if which > 0 and odd[which - 1] == place:
-            offered = domain.odd_values()
-            values.append(offered[chooser.one_of(f"{label}#which", len(offered))])
-        else:
-            values.append(domain.without_odd_values().choose(chooser, label))
-    return values
-
-
-def join_coordinates(domains: Sequence[Refinable], values: Sequence[Any]) -> tuple[float, ...]:
-    """The coordinates of all parts, one after the other."""
-    parts = zip(domains, values, strict=True)
-    return tuple(itertools.chain.from_iterable(d.coordinates(value) for d, value in parts))
-
-
-def change_parts(
-    domains: Sequence[Refinable], values: Sequence[Any], rng: np.random.Generator
-) -> list[Any]:
-    """One or a few parts changed, if any part can change."""
-    changed = list(values)
-    left = int(rng.geometric(0.7))
-    for place in rng.permutation(len(changed)).tolist():
-        changed[place] = domains[place].near(values[place], rng)
-        left -= canonical(changed[place]) != canonical(values[place])
-        if left == 0:
-            break
-    return changed
-
-
-def simplify_parts(domains: Sequence[Refinable], values: Sequence[Any]) -> list[list[Any]]:
-    """All parts made simpler at once, then groups of many parts, then single parts."""
-    options = [domain.simpler(value) for domain, value in zip(domains, values, strict=True)]
-    found: dict[str, list[Any]] = {}
-    for changes in _changes(domains, values, options):
-        candidate = [changes.get(place, value) for place, value in enumerate(values)]
-        found.setdefault(canonical(candidate), candidate)
-        if len(found) == MAX_SIMPLER:
-            break
-    return list(found.values())
-
-
-def spread_parts(domains: Sequence[Refinable], points: int) -> list[tuple[Any, ...]]:
-    """At most this many combinations: all of a grid over each part, or some of a finer grid."""
-    finest, fitting = max(1, int(points ** (1 / len(domains)))), None
-    while finest <= points:
-        columns = [domain.grid(finest) for domain in domains]
-        if math.prod(map(len, columns)) > points:
-            break
-        finest, fitting = max(finest + 1, finest * 5 // 4), columns
-    if fitting is not None:
-        return list(itertools.product(*fitting))
-    return _lattice([domain.grid(points) for domain in domains], points)
-
-
-def _lattice(columns: Sequence[Sequence[Any]], points: int) -> list[tuple[Any, ...]]:
-    """A Kronecker sequence over the columns: multiples of the powers of 1/g, g^(d+1) = g + 1.
-
-    They spread evenly in any dimension, and further points only fill the gaps (Roberts 2018, "The
-    unreasonable effectiveness of quasirandom sequences").
-    """
-    ratio = 1.5
-    for _ in range(60):  # a contraction: converges to the last bit
-        ratio = (1.0 + ratio) ** (1.0 / (len(columns) + 1))
-    steps = [ratio ** -(place + 1) for place in range(len(columns))]
-    return [
-        tuple(
-            column[int((row * step) % 1.0 * len(column))]
-            for column, step in zip(columns, steps, strict=True)
-        )
-        for row in range(1, points + 1)
-    ]
-
-
-def _changes(
-    domains: Sequence[Refinable], values: Sequence[Any], options: Sequence[Sequence[Any]]
-) -> Iterator[dict[int, Any]]:
-    """Which parts to replace and by what; the least plain parts first."""
-    places = [place for place, offered in enumerate(options) if offered]
-    places.sort(key=lambda place: -domains[place].plainness(values[place]))
-    for count in (1, 2, 4) if len(places) > MAX_PARTS_ALONE else (1,):
-        size = max(1, math.ceil(len(places) / count))
-        for start in range(0, len(places), size):
-            yield {place: options[place][0] for place in places[start : start + size]}
-    for depth in range(MAX_SIMPLER):
-        for place in places:
-            if depth < len(options[place]):
-                yield {place: options[place][depth]}
-
-
-def _odd_places(domains: Sequence[Refinable]) -> list[int]:
-    return [place for place, domain in enumerate(domains) if domain.odd_values()]

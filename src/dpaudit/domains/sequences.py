@@ -24,14 +24,7 @@ from dpaudit.domains.domain import (
     whole,
 )
 from dpaudit.domains.ranges import chosen_whole, share_of, spread_whole
-from dpaudit.domains.records import (
-    change_parts,
-    choose_parts,
-    draw_parts,
-    join_coordinates,
-    simplify_parts,
-    spread_parts,
-)
+from dpaudit.domains.records import Parts
 from dpaudit.errors import InvalidDomain
 
 ODD_TEXTS = ("", " ", "\x00", "e\u0301", "a" * 10_000)  # the fourth: e and a separate accent
@@ -58,7 +51,7 @@ class Lists(Refinable):
 
     def draw_anywhere(self, rng: np.random.Generator) -> list[Any]:
         length = int(rng.integers(self.min_length, self.max_length, endpoint=True))
-        return draw_parts([self.domain] * length, rng)
+        return self._parts(length).draw(rng)
 
     def released(self, record: Sequence[Any]) -> list[Any]:
         return [self.domain.released(entry) for entry in record]
@@ -84,12 +77,12 @@ class Lists(Refinable):
     def choose(self, chooser: Chooser, name: str) -> list[Any]:
         length = chosen_whole(chooser, f"{name}#length", self.min_length, self.max_length)
         labels = [f"{name}[{place}]" for place in range(length)]
-        return choose_parts([self.domain] * length, chooser, name, labels)
+        return self._parts(length).choose(chooser, name, labels)
 
     def coordinates(self, record: Sequence[Any]) -> tuple[float, ...]:
         """The length, then those of the entries, then zeros for entries that a longer list has."""
         length = share_of(len(record), self.min_length, self.max_length)
-        entries = join_coordinates([self.domain] * len(record), record)
+        entries = self._parts(len(record)).coordinates(record)
         each = len(self.domain.coordinates(self.domain.edges()[0]))
         return (length, *entries, *(0.0,) * (each * (self.max_length - len(record))))
 
@@ -107,7 +100,7 @@ class Lists(Refinable):
         shorter = [entries[: self.min_length], entries[:half], entries[half:]]
         places = dict.fromkeys((len(entries) - 1, 0, half))
         shorter += [entries[:place] + entries[place + 1 :] for place in places]
-        plain = simplify_parts([self.domain] * len(entries), entries)
+        plain = self._parts(len(entries)).simplified(entries)
         return self.plainer(entries, (*shorter, *plain[: MAX_SIMPLER - len(shorter)]))
 
     def grid(self, points: int) -> tuple[list[Any], ...]:
@@ -116,7 +109,7 @@ class Lists(Refinable):
         rows = (
             list(row)
             for length in lengths
-            for row in (spread_parts([self.domain] * length, share) if length > 0 else [()])
+            for row in (self._parts(length).spread(share) if length > 0 else [()])
         )
         return distinct((*self.edges(), *rows))
 
@@ -137,6 +130,9 @@ class Lists(Refinable):
         least = f", min_length={self.min_length}" if self.min_length > 0 else ""
         return f"lists({self.domain}, {self.max_length}{least})"
 
+    def _parts(self, length: int) -> Parts:
+        return Parts([self.domain] * length)
+
     def _changed(self, record: Sequence[Any], rng: np.random.Generator) -> list[Any]:
         entries, length = list(record), len(record)
         ways = ["change"] * (2 if length > 0 else 0)
@@ -144,7 +140,7 @@ class Lists(Refinable):
         ways += ["cut"] if length > self.min_length else []
         match one_of(ways, rng) if ways else None:
             case "change":
-                return change_parts([self.domain] * length, entries, rng)
+                return self._parts(length).changed(entries, rng)
             case "grow":  # by a new entry, or by a copy of one
                 source = entries if length > 0 and rng.random() < 0.5 else [self.domain.draw(rng)]
                 entries.insert(int(rng.integers(length + 1)), one_of(source, rng))

@@ -21,7 +21,7 @@ from dpaudit.domains.domain import (
     whole,
 )
 from dpaudit.domains.ranges import FloatRange, as_array, between, bounds, short
-from dpaudit.domains.records import Product
+from dpaudit.domains.records import Parts, Product
 from dpaudit.errors import InvalidDomain
 
 
@@ -94,15 +94,15 @@ class Vectors(Product):
         return dataclasses.replace(self, entry=self.plain)
 
     def odd_values(self) -> tuple[Floats, ...]:
-        """For each odd number: only the first entry odd, and all; by turns, as edges are few."""
+        """Vectors with only the first entry odd and with all odd, in turn, as edges are few."""
         odd, rest = self.entry.odd_values(), [self._plainest()] * (self.length - 1)
         one = [self.joined([number, *rest]) for number in odd]
         every = [self.joined([number] * self.length) for number in odd]
         turns = [(one, every)[place % 2][place] for place in range(len(odd))]
         return distinct([*turns, *one, *every])
 
-    def parts(self) -> list[Refinable]:
-        return [self.entry] * self.length
+    def parts(self) -> Parts:
+        return Parts([self.entry] * self.length)
 
     def labels(self, name: str) -> list[str]:
         return [f"{name}[{place}]" for place in range(self.length)]

@@ -35,7 +35,7 @@ TO_ODD_SHARE = 0.2  # of the changes of a plain record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrapping(Refinable):
-    """Does all that `inner` does: with nothing changed, a user's explorable domain as ours."""
+    """Passes every call on to `inner`; alone, it makes a user's explorable domain one of ours."""
 
     inner: Any
 

@@ -118,7 +118,7 @@ class QueryAnswers(StructuredRelation):
         return (0.0 if self.low <= 0.0 and step <= self.high else self.low), step
 
     def _reached(self, start: Floats, goal: Floats) -> Pair | None:
-        """From the start as near to the goal as sensitivity and range allow; None if no nearer."""
+        """From start as near to goal as sensitivity and range allow; None if it cannot move."""
         data = np.clip(start, self.low, self.high)
         moved = np.clip(goal, data - self.sensitivity, data + self.sensitivity)
         moved = np.clip(moved, self.low, self.high)

@@ -79,7 +79,7 @@ class RecordRelation(StructuredRelation):
 
     @abstractmethod
     def _chosen_counts(self, chooser: Chooser, count: int) -> tuple[int, int, int]:
-        """How many records are old and new if `count` differ, and the fewest that data then has."""
+        """If `count` records differ: how many are old, how many new; the fewest records of data."""
 
     @abstractmethod
     def _slots(self, data: list[Any], neighbour: list[Any], most: int) -> list[Slot] | None:
@@ -315,7 +315,7 @@ def replace_one(domain: Domain, *, max_records: int = 10, min_records: int = 1) 
 
 
 def _random_group(most: int, rng: np.random.Generator) -> tuple[int, bool]:
-    """How many records differ (half of the time: all that may), and whether they are alike."""
+    """How many records differ (half of the time as many as allowed), and whether they are alike."""
     if most == 1:
         return 1, False
     count = most if rng.random() < 0.5 else int(rng.integers(1, most, endpoint=True))
@@ -367,8 +367,10 @@ def group(
             room, what = most - least, "max_records - min_records"
         case Replace(apart=1, max_records=most):
             room, what = most, "max_records"
-        case QueryAnswers():
-            return _further(relation, size)
+        case QueryAnswers(length=length, sensitivity=step, norm=norm, low=low, high=high):
+            left_out = relation == query_answers(length, step, norm=norm)
+            limits = {} if left_out else {"low": low, "high": high}
+            return query_answers(length, size * step, norm=norm, **limits)
         case _:
             raise TypeError(
                 f"group needs add_or_remove_one, replace_one or query_answers, got "
@@ -379,10 +381,3 @@ def group(
             f"a group of {size} needs {what} of at least {size}, got {room}. Raise max_records."
         )
     return dataclasses.replace(relation, apart=size)
-
-
-def _further(relation: QueryAnswers, size: int) -> QueryAnswers:
-    length, norm, far = relation.length, relation.norm, size * relation.sensitivity
-    if relation == query_answers(length, relation.sensitivity, norm=norm):  # its range grows too
-        return query_answers(length, far, norm=norm)
-    return query_answers(length, far, norm=norm, low=relation.low, high=relation.high)

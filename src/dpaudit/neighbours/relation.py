@@ -1,4 +1,4 @@
-"""What a relation must offer, and what those share that can take a pair apart."""
+"""What a relation offers, and what all relations that take pairs apart share."""
 
 from __future__ import annotations
 
@@ -189,8 +189,8 @@ def chosen_slots(
     """
     pattern = _chosen_pattern(chooser, others)
     place = chosen_whole(chooser, "place", 0, others)
-    alike = max(old, new) > 1 and chooser.one_of("alike", 2) == 1  # the old ones; the new ones too
-    repeats = others > 0 and chooser.one_of("repeats", 2) == 1  # the old ones repeat the first one
+    alike = max(old, new) > 1 and chooser.one_of("alike", 2) == 1  # old ones, and new ones
+    repeats = others > 0 and chooser.one_of("repeats", 2) == 1  # old ones repeat the first
     values = {which: ask(f"record {which}") for which in sorted(set(pattern))}
     rest = [shared(values[which]) for which in pattern]
     before = [values[0]] * old if repeats else _chosen_run(ask, "record", old, alike)
@@ -199,7 +199,7 @@ def chosen_slots(
 
 
 def _chosen_pattern(chooser: Chooser, count: int) -> list[int]:
-    """Which records are equal: none, all, or those of two values; records by their value's number.
+    """Which records are equal, as the number of each record's value: none, all, or two runs.
 
     A count or a rare event often shows in equal records alone, and independent choices seldom make
     two alike.
