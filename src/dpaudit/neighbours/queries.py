@@ -175,6 +175,13 @@ def query_answers(
         )
     if norm not in NORMS:
         raise InvalidRelation(f"query_answers needs a norm of 1, 2 or inf, got {norm!r}.")
+    low, high = map(float, _range(sensitivity, low, high))
+    moves, norm = float(sensitivity), float(norm)
+    return QueryAnswers(length=length, sensitivity=moves, norm=norm, low=low, high=high)
+
+
+def _range(sensitivity: float, low: float | None, high: float | None) -> tuple[float, float]:
+    """The range of the answers, if they are finite and can move in it."""
     if low is None:
         low = -sensitivity if high is None else high - 3 * sensitivity
     if high is None:
@@ -189,8 +196,7 @@ def query_answers(
         raise InvalidRelation(
             f"the sensitivity {sensitivity!r} vanishes beside answers in [{low!r}, {high!r}]."
         )
-    moves, norm, low, high = map(float, (sensitivity, norm, low, high))
-    return QueryAnswers(length=length, sensitivity=moves, norm=norm, low=low, high=high)
+    return low, high
 
 
 def _random_signs(length: int, rng: np.random.Generator) -> Counts:

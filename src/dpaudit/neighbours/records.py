@@ -346,10 +346,9 @@ def group(
 ) -> AddOrRemove | Replace | QueryAnswers:
     """Neighbours are up to `size` steps of the relation apart: a family, not a person.
 
-    The claim to audit is the one for the group. A mechanism that is epsilon-DP for one record is
-    (size * epsilon)-DP for a group (Dwork and Roth 2014, theorem 2.2), so `PureDP(size * epsilon)`
-    follows from `PureDP(epsilon)`, and refuting it refutes both. Query answers move `size` times as
-    far; a range that was left out grows with them.
+    Audit the claim for the group. A mechanism that is epsilon-DP for one record is
+    (size * epsilon)-DP for a group (Dwork and Roth 2014, theorem 2.2), so refuting that refutes
+    both. Query answers move `size` times as far; a range that was left out grows with them.
 
     >>> from dpaudit.domains import floats
     >>> from dpaudit.neighbours import replace_one
