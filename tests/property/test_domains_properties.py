@@ -9,26 +9,20 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from choosers import RandomChooser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit import categories, dates, floats, integers, lists, records, tables, texts, vectors
 from dpaudit.domains import (
+    MAX_EDGES,
+    MAX_SIMPLER,
+    TABLE_FORMS,
     Explorable,
     Refinable,
     Unsuitable,
     canonical,
-    categories,
-    dates,
-    floats,
-    integers,
-    lists,
-    records,
-    tables,
-    texts,
-    vectors,
 )
-from dpaudit.domains.columns import TABLE_FORMS
-from dpaudit.domains.domain import MOST_EDGES, MOST_SIMPLER
 
 LIBRARIES = ("pandas", "polars")
 
@@ -100,27 +94,6 @@ domains = st.recursive(leaves | mapped_leaves, _grown, max_leaves=4)
 seeds = st.integers(0, 2**32 - 1)
 
 
-class Answers:
-    """A chooser that answers at random, goes to the ends too, and remembers the questions."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.asked: list[str] = []
-
-    def real(self, name: str, low: float, high: float) -> float:
-        self.asked.append(name)
-        assert math.isfinite(high - low)
-        return float(self.rng.choice([low, high, low + self.rng.random() * (high - low)]))
-
-    def whole(self, name: str, low: int, high: int) -> int:
-        self.asked.append(name)
-        return int(self.rng.integers(low, high, endpoint=True))
-
-    def one_of(self, name: str, count: int) -> int:
-        self.asked.append(name)
-        return int(self.rng.integers(count))
-
-
 def _some(domain: Explorable, seed: int, count: int = 3) -> list[Any]:
     rng = np.random.default_rng(seed)
     return [*domain.edges(), *(domain.draw(rng) for _ in range(count))]
@@ -129,7 +102,7 @@ def _some(domain: Explorable, seed: int, count: int = 3) -> list[Any]:
 @given(domain=domains, seed=seeds)
 def test_edges_and_draws_belong_to_the_domain(domain: Explorable, seed: int) -> None:
     edges = domain.edges()
-    assert 1 <= len(edges) <= MOST_EDGES
+    assert 1 <= len(edges) <= MAX_EDGES
     assert len({canonical(edge) for edge in edges}) == len(edges)
     assert all(domain.contains(record) for record in _some(domain, seed))
 
@@ -155,7 +128,7 @@ def test_simpler_records_belong_to_the_domain_and_are_plainer(
     for record in _some(domain, seed):
         simpler = domain.simpler(record)
         scores = [domain.plainness(each) for each in simpler]
-        assert len(simpler) <= MOST_SIMPLER
+        assert len(simpler) <= MAX_SIMPLER
         assert all(domain.contains(each) for each in simpler)
         assert all(0.0 <= score < domain.plainness(record) for score in scores)
         assert scores == sorted(scores)
@@ -183,7 +156,7 @@ def test_a_grid_holds_the_edges_and_about_as_many_records_as_asked(
     keys = [canonical(record) for record in grid]
     assert all(domain.contains(record) for record in grid)
     assert {canonical(edge) for edge in domain.edges()} <= set(keys)
-    assert len(set(keys)) == len(keys) <= 4 * points + 2 * MOST_EDGES
+    assert len(set(keys)) == len(keys) <= 4 * points + 2 * MAX_EDGES
     assert keys == [canonical(record) for record in domain.grid(points)]
 
 
@@ -191,7 +164,7 @@ def test_a_grid_holds_the_edges_and_about_as_many_records_as_asked(
 def test_choices_lead_to_records_and_no_question_is_asked_twice(
     domain: Explorable, seed: int
 ) -> None:
-    answers = Answers(seed)
+    answers = RandomChooser(seed)
     try:
         record = domain.choose(answers, "r")
     except Unsuitable:

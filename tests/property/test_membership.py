@@ -18,20 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit import categories, dates, floats, integers, lists, records, tables, texts, vectors
 from dpaudit.auditing import simpler_pairs
-from dpaudit.domains import (
-    Domain,
-    categories,
-    dates,
-    floats,
-    integers,
-    lists,
-    reason_against,
-    records,
-    tables,
-    texts,
-    vectors,
-)
+from dpaudit.domains import Domain, refinable
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours import (
     ABSENT,
@@ -212,7 +201,7 @@ OUT_OF_DOMAIN: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("name", "record"), OUT_OF_DOMAIN)
 def test_a_record_outside_of_the_domain_is_named(name: str, record: Any) -> None:
     domain = DOMAINS[name]
-    reason = reason_against(domain, record)
+    reason = refinable(domain).why_not(record)
     assert reason
     assert not domain.contains(record)
 
@@ -221,7 +210,7 @@ def test_a_record_outside_of_the_domain_is_named(name: str, record: Any) -> None
 @given(name=st.sampled_from(sorted(DOMAINS)), seed=seeds)
 def test_a_record_of_the_domain_has_nothing_against_it(name: str, seed: int) -> None:
     domain = DOMAINS[name]
-    assert reason_against(domain, domain.draw(np.random.default_rng(seed))) is None
+    assert refinable(domain).why_not(domain.draw(np.random.default_rng(seed))) is None
 
 
 ROW = {"user_id": 1, "minutes": 5.0}

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import copy
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from choosers import chosen_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.domains import (
-    Domain,
-    Unsuitable,
-    canonical,
-    categories,
-    floats,
-    integers,
-    records,
-    vectors,
-)
+from dpaudit import categories, floats, integers, records, vectors
+from dpaudit.domains import Domain, canonical
 from dpaudit.neighbours import (
     ABSENT,
-    AddOrRemoveGroup,
-    AddOrRemoveOne,
+    AddOrRemove,
     Pair,
     QueryAnswers,
     Relation,
-    ReplaceGroup,
-    ReplaceOne,
+    Replace,
     Slot,
     Structured,
     UserRelation,
@@ -61,7 +51,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @st.composite
-def record_relations(draw: st.DrawFn) -> AddOrRemoveOne | ReplaceOne:
+def record_relations(draw: st.DrawFn) -> AddOrRemove | Replace:
     domain: Domain = draw(domains)
     least = draw(st.integers(0, 4))
     most = least + draw(st.integers(1, 5))
@@ -81,9 +71,9 @@ def query_relations(draw: st.DrawFn) -> QueryAnswers:
 
 
 @st.composite
-def group_relations(draw: st.DrawFn) -> AddOrRemoveGroup | ReplaceGroup:
+def group_relations(draw: st.DrawFn) -> AddOrRemove | Replace:
     relation = draw(record_relations())
-    if isinstance(relation, AddOrRemoveOne):
+    if isinstance(relation, AddOrRemove):
         most = relation.max_records - relation.min_records
         return group(relation, draw(st.integers(1, most)))
     return group(relation, draw(st.integers(1, relation.max_records)))
@@ -106,35 +96,9 @@ def _random_pairs(relation: Relation, seed: int, count: int) -> list[Pair]:
     return [relation.random_pair(rng) for _ in range(count)]
 
 
-class RandomChooser:
-    """Answers at random."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-
-    def real(self, name: str, low: float, high: float) -> float:
-        share = self._rng.random()
-        return min(max((1 - share) * low + share * high, low), high)
-
-    def whole(self, name: str, low: int, high: int) -> int:
-        return int(self._rng.integers(low, high, endpoint=True))
-
-    def one_of(self, name: str, count: int) -> int:
-        return int(self._rng.integers(count))
-
-
-def _chosen_pairs(relation: Structured, seed: int, count: int) -> list[Pair]:
-    chooser = RandomChooser(np.random.default_rng(seed))
-    found = []
-    for _ in range(count):
-        with suppress(Unsuitable):
-            found.append(relation.choose(chooser))
-    return found
-
-
 def _some_of_all(relation: Structured, seed: int) -> list[Pair]:
     edges = islice(relation.edge_pairs(), 20)
-    return [*edges, *_random_pairs(relation, seed, 5), *_chosen_pairs(relation, seed, 5)]
+    return [*edges, *_random_pairs(relation, seed, 5), *chosen_pairs(relation, 5, seed)]
 
 
 @settings(max_examples=20, deadline=None)
@@ -189,22 +153,20 @@ def test_slots_of_another_pair_are_not_believed(relation: Structured, seed: int)
 
 @settings(max_examples=20, deadline=None)
 @given(relation=group_relations(), seed=seeds)
-def test_groups_differ_in_one_to_size_records(
-    relation: AddOrRemoveGroup | ReplaceGroup, seed: int
-) -> None:
+def test_groups_differ_in_one_to_size_records(relation: AddOrRemove | Replace, seed: int) -> None:
     for pair in _some_of_all(relation, seed):
         slots = relation.align(Pair(pair.data, pair.neighbour))
         assert slots is not None
-        assert 1 <= sum(not is_shared(slot) for slot in slots) <= relation.size
+        assert 1 <= sum(not is_shared(slot) for slot in slots) <= relation.apart
 
 
 @settings(max_examples=60, deadline=None)
 @given(relation=record_relations(), seed=seeds)
-def test_sizes_keep_their_bounds(relation: AddOrRemoveOne | ReplaceOne, seed: int) -> None:
+def test_sizes_keep_their_bounds(relation: AddOrRemove | Replace, seed: int) -> None:
     for pair in [*relation.edge_pairs(), *_random_pairs(relation, seed, 10)]:
         smaller = len(pair.neighbour)
         assert relation.min_records <= smaller <= len(pair.data) <= relation.max_records
-        assert len(pair.data) - smaller == isinstance(relation, AddOrRemoveOne)
+        assert len(pair.data) - smaller == isinstance(relation, AddOrRemove)
 
 
 @settings(max_examples=30, deadline=None)
@@ -263,7 +225,7 @@ def test_asking_about_a_pair_changes_neither_pair_nor_relation(
 @settings(max_examples=20, deadline=None)
 @given(relation=record_relations(), seed=seeds)
 def test_a_mechanism_that_writes_on_its_data_spoils_no_other(
-    relation: AddOrRemoveOne | ReplaceOne, seed: int
+    relation: AddOrRemove | Replace, seed: int
 ) -> None:
     edges = [pair.key() for pair in relation.edge_pairs()]
     for pair in [*relation.edge_pairs(), *_random_pairs(relation, seed, 3)]:

@@ -11,20 +11,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dpaudit.domains import (
-    Tables,
-    canonical,
-    categories,
-    dates,
-    floats,
-    integers,
-    lists,
-    records,
-    tables,
-    texts,
-    vectors,
-)
-from dpaudit.domains.columns import TABLE_FORMS
+from dpaudit import categories, dates, floats, integers, lists, records, tables, texts, vectors
+from dpaudit.domains import TABLE_FORMS, Tables, canonical
 from dpaudit.errors import InvalidDomain
 
 COLUMNS = {

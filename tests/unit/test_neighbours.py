@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dpaudit.domains import categories, floats, integers, records, vectors
+from dpaudit import categories, floats, integers, records, vectors
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours import (
     Pair,
@@ -198,7 +198,7 @@ def test_given_pairs() -> None:
     assert relation.contains(Pair("a", "b"))
     assert relation.contains(Pair("b", "a"))
     assert not relation.contains(Pair("a", "c"))
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(7)  # one of the two is missing among 50 draws once in 2**49
     assert {str(relation.random_pair(rng)) for _ in range(50)} == {
         str(pair) for pair in relation.edge_pairs()
     }
@@ -284,6 +284,11 @@ def test_wrong_kinds_of_arguments(make: Callable[[], Relation], message: str) ->
 
 
 def test_random_pairs_cover_the_sizes() -> None:
+    """The sizes are log-uniform: of 1 to 10, the last has the least share, log(11/10)/log(11).
+
+    Null: that share, 0.04; a size is missing among 1000 draws with a chance below 3e-17.
+    Alternative: a size that is never drawn; power 1.
+    """
     relation = replace_one(floats(0, 1), max_records=10)
     rng = np.random.default_rng(7)
     sizes = [len(relation.random_pair(rng).data) for _ in range(1000)]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from choosers import ScriptedChooser
 
-from dpaudit.domains import Unsuitable, categories, floats, integers, records, vectors
+from dpaudit import categories, floats, integers, records, vectors
+from dpaudit.domains import Unsuitable
 from dpaudit.neighbours import (
     ABSENT,
     Pair,
@@ -28,30 +30,6 @@ UNIT = floats(0, 1)
 ONE_MORE = add_or_remove_one(UNIT, max_records=3)
 ONE_OTHER = replace_one(UNIT, max_records=3)
 TWO_ANSWERS = query_answers(2)
-
-
-@dataclass
-class Script:
-    """Gives the answers of a script, and writes down what was asked."""
-
-    answers: Mapping[str, float]
-    asked: list[str] = field(default_factory=list)
-
-    def real(self, name: str, low: float, high: float) -> float:
-        return self._answer(name, low, high)
-
-    def whole(self, name: str, low: int, high: int) -> int:
-        return int(self._answer(name, low, high))
-
-    def one_of(self, name: str, count: int) -> int:
-        return int(self._answer(name, 0, count - 1))
-
-    def _answer(self, name: str, low: float, high: float) -> float:
-        assert name not in self.asked, f"{name} was asked twice"
-        assert low < high, f"{name} leaves no choice"
-        assert low <= self.answers[name] <= high, f"{name} in [{low}, {high}]"
-        self.asked.append(name)
-        return self.answers[name]
 
 
 def _plain(pair: Pair | None) -> tuple[Any, Any]:
@@ -288,7 +266,7 @@ def test_two_datasets_are_laid_out_with_the_fewest_gaps(
 def test_a_pair_is_built_of_choices_and_nothing_else_is_asked(
     relation: Structured, answers: dict[str, float], data: list[float], neighbour: list[float]
 ) -> None:
-    script = Script(answers)
+    script = ScriptedChooser(answers)
     pair = relation.choose(script)
     assert _plain(pair) == (data, neighbour)
     assert script.asked == list(answers)  # in this order: the structure first
@@ -308,7 +286,7 @@ def test_choices_that_change_nothing_are_unsuitable(
     relation: Structured, answers: dict[str, float]
 ) -> None:
     with pytest.raises(Unsuitable):
-        relation.choose(Script(answers))
+        relation.choose(ScriptedChooser(answers))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpaudit.claims import Claim
     from dpaudit.domains import Domain
     from dpaudit.mechanism import Mechanism, Subject
-    from dpaudit.neighbours import AddOrRemoveOne, QueryAnswers, Relation, ReplaceOne
+    from dpaudit.neighbours import AddOrRemove, QueryAnswers, Relation, Replace
 
 RELATIONS = ("replace-one", "add-or-remove-one", "query-answers")
 FINDERS = ("auto", "spread", "random", "grid", "evolve", "gp", "optuna")
@@ -126,7 +126,7 @@ def _answers(given: dict[str, Any]) -> QueryAnswers:
     return query_answers(given["length"], given.get("sensitivity", 1.0))
 
 
-def _records(given: dict[str, Any]) -> AddOrRemoveOne | ReplaceOne:
+def _records(given: dict[str, Any]) -> AddOrRemove | Replace:
     import numpy as np
 
     from dpaudit.domains import parse_domain

@@ -185,24 +185,24 @@ def _command(entry: ZooEntry) -> str:
 
 def _options(entry: ZooEntry) -> tuple[str, str] | None:
     """The options for its neighbours, on two lines; None where options cannot express them."""
-    from dpaudit.domains import Floats, Integers
-    from dpaudit.neighbours import AddOrRemoveOne, QueryAnswers, ReplaceOne, query_answers
+    from dpaudit.domains import FloatRange, IntegerRange
+    from dpaudit.neighbours import AddOrRemove, QueryAnswers, Replace, query_answers
 
     match entry.neighbours():
         case QueryAnswers(length=length, sensitivity=moved) as answers:
             if answers != query_answers(length, moved):
                 return None
             return "--relation query-answers", f"--length {length} --sensitivity {moved:.12g}"
-        case ReplaceOne(domain=domain, max_records=most, min_records=least):
+        case Replace(domain=domain, max_records=most, min_records=least, apart=1):
             name, fewest = "replace-one", 1
-        case AddOrRemoveOne(domain=domain, max_records=most, min_records=least):
+        case AddOrRemove(domain=domain, max_records=most, min_records=least, apart=1):
             name, fewest = "add-or-remove-one", 0
         case _:
             return None
     match domain:
-        case Floats(low=low, high=high):
+        case FloatRange(low=low, high=high):
             records = f"floats:{low:.12g}:{high:.12g}"
-        case Integers(low=low, high=high):
+        case IntegerRange(low=low, high=high):
             records = f"integers:{low}:{high}"
         case _:
             return None

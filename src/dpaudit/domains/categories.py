@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.domains.chooser import Chooser
-from dpaudit.domains.domain import EDGE_SHARE, MOST_EDGES, as_list, distinct, moved, one_of, plainer
-from dpaudit.domains.numbers import spread_whole
-from dpaudit.domains.refinable import Refinable
+from dpaudit.domains.domain import MAX_EDGES, Chooser, Refinable, distinct, one_of
+from dpaudit.domains.ranges import spread_whole
 from dpaudit.errors import InvalidDomain
 
 
@@ -24,16 +22,11 @@ class Categories(Refinable):
     def edges(self) -> tuple[Any, ...]:
         return (self.values[0], self.values[-1]) if len(self.values) > 1 else self.values
 
-    def draw(self, rng: np.random.Generator) -> Any:
-        return one_of(self.edges() if rng.random() < EDGE_SHARE else self.values, rng)
+    def draw_anywhere(self, rng: np.random.Generator) -> Any:
+        return one_of(self.values, rng)
 
     def dataset(self, records: Sequence[Any]) -> list[Any]:
         return list(records)
-
-    def unpack(self, data: Any) -> list[Any]:
-        if isinstance(data, np.ndarray) and data.ndim == 1:
-            return list(data.tolist())
-        return list(as_list(data, self))
 
     def contains(self, record: Any) -> bool:
         return self._place(record) is not None
@@ -47,15 +40,15 @@ class Categories(Refinable):
         return tuple(float(each == place) for each in range(len(self.values)))
 
     def near(self, record: Any, rng: np.random.Generator) -> Any:
-        return moved(self, record, rng, lambda: one_of(self.values, rng))
+        return self.moved(record, rng, lambda: one_of(self.values, rng))
 
     def plainness(self, record: Any) -> float:
-        """The place among the values: name the plainest first."""
+        """The place among the values: the first is the plainest."""
         place = self._place(record)
         return float(len(self.values) if place is None else place)
 
     def simpler(self, record: Any) -> tuple[Any, ...]:
-        return plainer(self, record, self.values)
+        return self.plainer(record, self.values)
 
     def grid(self, points: int) -> tuple[Any, ...]:
         places = spread_whole(0, len(self.values) - 1, points)
@@ -66,14 +59,11 @@ class Categories(Refinable):
         return () if self.contains(odd) else (odd,)
 
     def __str__(self) -> str:
-        shown = [repr(value) for value in self.values]
-        if len(shown) > MOST_EDGES:
-            shown = [*shown[:3], "...", shown[-1]]
-        return f"categories({', '.join(shown)})"
+        return f"categories({elided(self.values)})"
 
     def _place(self, record: Any) -> int | None:
-        key = typed(record)
-        return next((i for i, value in enumerate(self.values) if typed(value) == key), None)
+        key = _typed(record)
+        return next((i for i, value in enumerate(self.values) if _typed(value) == key), None)
 
 
 def categories(*values: Any) -> Categories:
@@ -82,33 +72,40 @@ def categories(*values: Any) -> Categories:
     >>> categories("red", "green") == categories(["red", "green"])
     True
     """
-    given = values
-    if len(values) == 1 and isinstance(values[0], np.ndarray):
-        given = tuple(values[0].tolist())
-    elif len(values) == 1 and isinstance(values[0], Sequence) and not isinstance(values[0], str):
-        given = tuple(values[0])
+    given = one_by_one(values)
     if not given:
         raise InvalidDomain('categories needs at least one value, got none: categories("a", "b").')
     plain = tuple(value.item() if isinstance(value, np.generic) else value for value in given)
     for place, value in enumerate(plain):
         if isinstance(value, (np.ndarray, list, dict, set)):
             raise InvalidDomain(f"a category must be a plain value, got {value!r}. Use a tuple.")
-        if any(typed(value) == typed(other) for other in plain[:place]):
+        if any(_typed(value) == _typed(other) for other in plain[:place]):
             raise InvalidDomain(f"categories must differ, got {value!r} twice. List it once.")
     return Categories(values=plain)
 
 
-def typed(value: Any) -> tuple[type, Any]:
+def one_by_one(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values, also where the only one is a sequence or an array of them."""
+    if len(values) == 1 and isinstance(values[0], np.ndarray):
+        return tuple(values[0].tolist())
+    in_one = len(values) == 1 and isinstance(values[0], Sequence) and not isinstance(values[0], str)
+    return tuple(values[0]) if in_one else values
+
+
+def elided(values: Sequence[Any]) -> str:
+    """The values as arguments of a call; of many only the first three and the last."""
+    shown = list(map(repr, values))
+    return ", ".join(shown if len(shown) <= MAX_EDGES else [*shown[:3], "...", shown[-1]])
+
+
+def _typed(value: Any) -> tuple[type, Any]:
     """The value with its type: `1 == True`, but they are two categories.
 
     Floats are told apart to the last bit: NaN is NaN, and 0.0 is not -0.0.
-
-    >>> typed(float("nan")) == typed(float("nan")), typed((0.0,)) == typed((-0.0,))
-    (True, False)
     """
     plain = value.item() if isinstance(value, np.generic) else value
     if type(plain) is float:
         return float, repr(plain)
     if type(plain) is tuple:
-        return tuple, tuple(map(typed, plain))
+        return tuple, tuple(map(_typed, plain))
     return type(plain), plain

@@ -1,25 +1,47 @@
-"""What a domain must offer, what a search asks beyond that, and the checks that ours share."""
+"""What a domain offers, what a search asks of it, and what all of ours share."""
 
 from __future__ import annotations
 
+import copy
 import operator
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Real
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpaudit.domains.chooser import Chooser
-from dpaudit.domains.showing import canonical
+from dpaudit.domains.showing import canonical, shown
 from dpaudit.errors import InvalidDomain
 
+if TYPE_CHECKING:
+    from dpaudit.domains.wrapping import Filtered, Mapped
+
 EDGE_SHARE = 0.25  # of the random draws: bugs live at the edges
-ODD_SHARE = 0.5  # of the random draws, where odd values are let in
-MOST_EDGES = 8
-MOST_SIMPLER = 12
-TRIES = 8  # of a random change before it is settled without chance
+ODD_SHARE = 0.5  # of the random draws, where odd values are allowed
+MAX_EDGES = 8  # of a domain
+MAX_SIMPLER = 12  # records that `simpler` gives
+MAX_CHANGES = 8  # random changes tried before another edge is taken
+
+
+class Unsuitable(Exception):
+    """The choices made so far lead to no record or pair: choose again."""
+
+
+class Chooser(Protocol):
+    """Answers the questions of which a record or a pair is built.
+
+    A domain asks for a record (`floats(0, 1)` asks for one real number), a relation for a pair. The
+    same name asks the same question every time. A random chooser gives random pairs; an optimiser
+    that answers the same questions searches the same space.
+    """
+
+    def real(self, name: str, low: float, high: float) -> float:
+        """A real number in [low, high]."""
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        """A whole number in [low, high]."""
+
+    def one_of(self, name: str, count: int) -> int:
+        """One of 0, 1, ..., count - 1, which have no order."""
 
 
 @runtime_checkable
@@ -29,7 +51,7 @@ class Domain(Protocol):
     __slots__ = ()
 
     def edges(self) -> tuple[Any, ...]:
-        """The extreme and the plain records, the most promising first; never more than eight."""
+        """The extreme and the plain records, the most promising first; at most eight."""
 
     def draw(self, rng: np.random.Generator) -> Any:
         """One random record: an edge a quarter of the time."""
@@ -56,7 +78,7 @@ class Explorable(Domain, Protocol):
     def choose(self, chooser: Chooser, name: str) -> Any:
         """A record built of the chooser's answers; `Unsuitable` if they lead to none.
 
-        The questions are `name`, or begin with it: no two of one record are the same.
+        The questions are `name`, or begin with it. No two questions of one record are the same.
         """
 
     def coordinates(self, record: Any) -> tuple[float, ...]:
@@ -75,55 +97,174 @@ class Explorable(Domain, Protocol):
         """About this many records evenly spread, the edges among them; the same every time."""
 
 
-def bounds(name: str, low: Any, high: Any) -> tuple[float, float]:
-    """Both bounds as floats, if they are finite numbers in order."""
-    for side, bound in (("low", low), ("high", high)):
-        if not is_real(bound):
-            raise InvalidDomain(f"{name} needs a number for {side}, got {bound!r}.")
-        if not abs(bound) <= sys.float_info.max:
+class Refinable(Explorable):
+    """The base of our domains, which can be filtered, mapped and given odd values."""
+
+    __slots__ = ()
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        return one_of(self.edges(), rng) if rng.random() < EDGE_SHARE else self.draw_anywhere(rng)
+
+    def draw_anywhere(self, rng: np.random.Generator) -> Any:
+        """One random record, which is an edge only by chance."""
+
+    def dataset(self, records: Sequence[Any]) -> Any:
+        return [self.released(record) for record in records]
+
+    def unpack(self, data: Any) -> list[Any]:
+        plain = data.tolist() if isinstance(data, np.ndarray) and data.ndim == 1 else data
+        if not isinstance(plain, (list, tuple)):
+            raise InvalidDomain(f"a dataset of {self} is a list, got {data!r}.")
+        return [self.restored(seen) for seen in plain]
+
+    def why_not(self, record: Any) -> str | None:
+        """Why this is no record of the domain, in words; None if it is one.
+
+        >>> from dpaudit.domains import floats, integers, records
+        >>> floats(0, 1).why_not(50.0)
+        '50.0 is not in floats(0, 1)'
+        >>> records(age=integers(0, 120), x=floats(0, 1)).why_not({"age": 200, "x": 0.5})
+        "the field 'age': 200 is not in integers(0, 120)"
+        """
+        if self.contains(record):
+            return None
+        return self.why_not_part(record) or f"{shown(record)} is not in {self}"
+
+    def why_not_part(self, record: Any) -> str | None:
+        """Which part of a record outside of the domain is to blame, and why; None if none is."""
+        return None
+
+    def filter(self, predicate: Callable[[Any], object], name: str | None = None) -> Filtered:
+        """The records of which the predicate is true; it sees what a mechanism would see.
+
+        >>> from dpaudit.domains import integers
+        >>> integers(0, 10).filter(lambda number: number < 7, "small").edges()
+        (0, 1, 5)
+        """
+        from dpaudit.domains.wrapping import filtered  # is itself refinable
+
+        return filtered(self, predicate, name)
+
+    def map(
+        self,
+        function: Callable[[Any], Any],
+        inverse: Callable[[Any], Any] | None = None,
+        name: str | None = None,
+    ) -> Mapped:
+        """The same records, but a mechanism sees what the function makes of them.
+
+        `inverse` gives the record back; without it a dataset cannot be unpacked.
+
+        >>> from dpaudit.domains import integers
+        >>> integers(0, 9).map(lambda number: f"user{number}").dataset([3, 5])
+        ['user3', 'user5']
+        """
+        from dpaudit.domains.wrapping import Mapped, name_of  # is itself refinable
+
+        if not callable(function):
+            raise InvalidDomain(f"map needs a function of one record, got {function!r}.")
+        if inverse is not None and not callable(inverse):
             raise InvalidDomain(
-                f"{name} needs a finite {side}, got {bound!r}. Give the bound that the data keep."
+                f"map needs a function for inverse, got {inverse!r}. Or leave it out."
             )
-    if low > high:
-        raise InvalidDomain(f"{name} needs low <= high, got low={low!r}, high={high!r}. Swap them.")
-    return float(low) + 0.0, float(high) + 0.0  # + 0.0: no negative zero
+        named = name_of(function, name)
+        return Mapped(inner=self, function=function, inverse=inverse, name=named)
+
+    def with_odd_values(self) -> Refinable:
+        """The same domain and a few records that should not be there: clipping bugs live there.
+
+        >>> from dpaudit.domains import integers
+        >>> integers(0, 10).with_odd_values().odd_values()
+        (11, -1, 9223372036854775807, -9223372036854775808)
+        """
+        from dpaudit.domains.wrapping import with_odd  # is itself refinable
+
+        return with_odd(self, self.beyond())
+
+    def without_odd_values(self) -> Refinable:
+        """The domain before `with_odd_values`."""
+        return self
+
+    def odd_values(self) -> tuple[Any, ...]:
+        """The records that `with_odd_values` added, the most promising first."""
+        return ()
+
+    def beyond(self) -> tuple[Any, ...]:
+        """The records that `with_odd_values` would add."""
+        return ()
+
+    def released(self, record: Any) -> Any:
+        """What a mechanism sees of this record, built anew."""
+        return copy.deepcopy(record)
+
+    def restored(self, seen: Any) -> Any:
+        """The record of which a mechanism sees this: the inverse of `released`."""
+        return seen
+
+    def moved(self, record: Any, rng: np.random.Generator, change: Callable[[], Any]) -> Any:
+        """Another record by a random change; an edge where no change leads to one."""
+        key = canonical(record)
+        for _ in range(MAX_CHANGES):
+            changed = change()
+            if canonical(changed) != key:
+                return changed
+        others = [edge for edge in self.edges() if canonical(edge) != key]
+        return one_of(others, rng) if others else record
+
+    def plainer(self, record: Any, candidates: Iterable[Any]) -> tuple[Any, ...]:
+        """The candidates that are plainer records of the domain, the plainest first."""
+        limit = self.plainness(record)
+        inside = [candidate for candidate in distinct(candidates) if self.contains(candidate)]
+        scored = [(self.plainness(candidate), candidate) for candidate in inside]
+        below = sorted((entry for entry in scored if entry[0] < limit), key=lambda entry: entry[0])
+        return tuple(candidate for _, candidate in below[:MAX_SIMPLER])
+
+
+def explorable(domain: Domain) -> Explorable:
+    """The domain itself if a search can steer through it; else one with what is missing.
+
+    >>> from dpaudit.domains import floats
+    >>> explorable(floats(0, 1)) == floats(0, 1)
+    True
+    """
+    # Ours first: protocols are slow to check.
+    return domain if isinstance(domain, (Refinable, Explorable)) else refinable(domain)
+
+
+def refinable(domain: Domain) -> Refinable:
+    """The domain itself if it is one of ours; else wrapped in one of ours."""
+    if isinstance(domain, Refinable):
+        return domain
+    from dpaudit.domains.wrapping import EdgesOnly, Wrapping  # are themselves refinable
+
+    return Wrapping(inner=domain) if isinstance(domain, Explorable) else EdgesOnly(inner=domain)
+
+
+def is_domain(given: Any) -> bool:
+    """Whether this is a domain; a class of domains is none."""
+    return isinstance(given, Domain) and not isinstance(given, type)
+
+
+def first_why_not(parts: Iterable[tuple[str, Refinable, Any]]) -> str | None:
+    """Of parts given as name, domain and value, the first that is to blame, and why."""
+    for name, domain, value in parts:
+        if (reason := domain.why_not(value)) is not None:
+            return f"{name}: {reason}"
+    return None
 
 
 def whole(name: str, side: str, number: Any) -> int:
-    """The number, if it is whole; `name` and `side` say who needs it and for what."""
-    if isinstance(number, (bool, np.bool_)):
-        raise InvalidDomain(f"{name} needs a whole number for {side}, got {number!r}.")
+    """The number, if it is whole; an error names `name`, which needs it for `side`."""
     try:
-        return operator.index(number)
-    except TypeError as error:
-        text = f"{name} needs a whole number for {side}, got {number!r}."
-        raise InvalidDomain(text) from error
-
-
-def is_real(value: Any) -> bool:
-    """Whether this is a number with a place on the line: no NaN, no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)
-
-
-def between(low: float, high: float, share: float) -> float:
-    """The number this share of the way from low to high."""
-    # Not low + share * (high - low): the width of the widest ranges overflows.
-    return min(max((1.0 - share) * low + share * high, low), high)
-
-
-def spread(points: int) -> tuple[float, ...]:
-    """This many shares from 0 to 1, evenly spread.
-
-    >>> spread(3), spread(1)
-    ((0.0, 0.5, 1.0), (0.5,))
-    """
-    if whole("grid", "points", points) < 1:
-        raise InvalidDomain(f"a grid needs at least 1 point, got {points}.")
-    return tuple(step / (points - 1) for step in range(points)) if points > 1 else (0.5,)
+        if not isinstance(number, (bool, np.bool_)):
+            return operator.index(number)
+    except TypeError:
+        pass
+    raise InvalidDomain(f"{name} needs a whole number for {side}, got {number!r}.")
 
 
 def one_of(choices: Sequence[Any], rng: np.random.Generator) -> Any:
-    """One of these, each as likely as the other."""
+    """One of the choices, all equally likely."""
     return choices[int(rng.integers(len(choices)))]
 
 
@@ -140,47 +281,5 @@ def distinct(records: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def odd_edges(plain: Sequence[Any], odd: Sequence[Any]) -> tuple[Any, ...]:
-    """The edges of a domain with odd values: half of them plain, if there are so many."""
-    return (*plain[: MOST_EDGES // 2], *odd)[:MOST_EDGES]
-
-
-def plainer(domain: Explorable, record: Any, candidates: Iterable[Any]) -> tuple[Any, ...]:
-    """Those candidates that are plainer records of the domain, the plainest first."""
-    limit = domain.plainness(record)
-    inside = [candidate for candidate in distinct(candidates) if domain.contains(candidate)]
-    scored = [(domain.plainness(candidate), candidate) for candidate in inside]
-    below = sorted((entry for entry in scored if entry[0] < limit), key=lambda entry: entry[0])
-    return tuple(candidate for _, candidate in below[:MOST_SIMPLER])
-
-
-def moved(domain: Domain, record: Any, rng: np.random.Generator, change: Callable[[], Any]) -> Any:
-    """Another record by a random change; an edge where no change leads to one."""
-    key = canonical(record)
-    for _ in range(TRIES):
-        changed = change()
-        if canonical(changed) != key:
-            return changed
-    others = [edge for edge in domain.edges() if canonical(edge) != key]
-    return one_of(others, rng) if others else record
-
-
-def short(bound: float) -> str:
-    """The number as a reader writes it: `1`, not `1.0`."""
-    return repr(bound).removesuffix(".0")
-
-
-def as_array(data: Any, domain: Domain, *, kinds: str, ndim: int) -> NDArray[Any]:
-    """The dataset as an array of these kinds of numbers."""
-    table = np.asarray(data)
-    if table.size == 0 and table.ndim >= 1 and len(table) == 0:
-        return table
-    if table.ndim != ndim or table.dtype.kind not in kinds:
-        raise InvalidDomain(f"not a dataset of {domain}: {data!r}.")
-    return table
-
-
-def as_list(data: Any, domain: Domain) -> Sequence[Any]:
-    """The dataset, if it is a list or tuple."""
-    if not isinstance(data, (list, tuple)):
-        raise InvalidDomain(f"a dataset of {domain} is a list, got {data!r}.")
-    return data
+    """The edges of a domain with odd values: at most half of them plain, then odd ones."""
+    return (*plain[: MAX_EDGES // 2], *odd)[:MAX_EDGES]

@@ -10,35 +10,29 @@ import base64
 import datetime
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.domains.dataframes import Frame, built, can_be_built, frame_of
+from dpaudit.domains.showing import Frame, built, can_be_built, frame_of
 from dpaudit.errors import InvalidAuditFile, printable
 
 TEXT_KINDS = "biuU"  # dtypes whose entries JSON can hold, beside ordinary floats
 BYTE_KINDS = "biufcUSmM"  # dtypes whose bytes are their value
 NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-MOST_DEPTH = 60  # lists in lists: what is deeper is saved by its repr
-_MOST_PADDING = 2**26  # bytes that the dtype of an array may take beyond its saved entries
-_MOST_EMPTY = 10**6  # rows of an array or a table with nothing in them
+MAX_DEPTH = 60  # lists in lists: what is deeper is saved by its repr
+MAX_PADDED_BYTES = 2**26  # of an array of texts, which takes more than its saved entries
+MAX_EMPTY_ROWS = 10**6  # of an array or a table with nothing in it
+MAX_ROWS = 10**12  # of a table
 _DTYPE = re.compile(r"[<>|=]?([biufcUSmMO])(\d{0,9})(\[\d{0,9}[a-zA-Zμ]{1,7}\])?")
 _LONG_NUMBER = re.compile(r"\d{4}")
 
-# What the libraries below raise at values that no `encoded` wrote.
-UNREADABLE = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+# What reading raises at values that `encoded` did not write.
+UNREADABLE: tuple[type[Exception], ...] = (ArithmeticError, AttributeError, LookupError)
+UNREADABLE += (MemoryError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,7 +50,7 @@ class Unsaved:
 
 
 def is_whole(value: Any) -> bool:
-    """Tell whether all of a value came back: nothing in it is `Unsaved`.
+    """Whether all of a value came back: nothing in it is `Unsaved`.
 
     >>> is_whole(decoded(encoded([1.0, {"a": None}]))), is_whole(decoded(encoded([1.0, object])))
     (True, False)
@@ -73,7 +67,7 @@ def is_whole(value: Any) -> bool:
 
 
 def _parts(value: Any) -> list[Any]:
-    """What a value of a kind that can be saved is made of; nothing of any other."""
+    """The parts of a value, if it is of a kind that can be saved."""
     if isinstance(value, dict):
         return [*value, *value.values()]
     if isinstance(value, list | tuple | set | frozenset):
@@ -99,7 +93,7 @@ def encoded(value: Any) -> object:
 
 def _encoded(value: Any, depth: int) -> object:
     kind = type(value)
-    if depth > MOST_DEPTH:
+    if depth > MAX_DEPTH:
         raise RecursionError
     if value is None or kind in (bool, int, str):
         return value
@@ -124,9 +118,7 @@ def _encoded(value: Any, depth: int) -> object:
     if kind is np.ndarray and value.dtype.kind in f"{BYTE_KINDS}O":
         return {"$array": _encoded_array(value, depth)}
     if (frame := frame_of(value)) is not None and can_be_built(frame):
-        columns = [
-            [name, type_, _encoded(cells, depth + 1)] for name, type_, cells in frame.columns
-        ]
+        columns = [[name, type_, _encoded(c, depth + 1)] for name, type_, c in frame.columns]
         return {"$frame": {"library": frame.library, "size": frame.size, "columns": columns}}
     return {"$unsaved": value.text if kind is Unsaved else _repr(value)}
 
@@ -136,7 +128,7 @@ def _all_encoded(entries: Iterable[Any], depth: int) -> list[object]:
 
 
 def encoded_float(value: float) -> object:
-    """A finite float as it is; strict JSON has no word for the others.
+    """A finite float as it is; strict JSON cannot write the others.
 
     >>> encoded_float(0.1), encoded_float(float("-inf"))
     (0.1, {'$float': '-inf'})
@@ -177,42 +169,21 @@ def decoded(form: object) -> Any:
             f"a saved value must have one key such as $tuple, got {_short(form)}."
         )
     tag, inside = next(iter(form.items()))
+    if tag not in _READERS:
+        raise InvalidAuditFile(
+            f"unknown kind of saved value {tag!r}. Was it saved by a newer dpaudit?"
+        )
     try:
-        return _decoded(tag, inside)
+        return _READERS[tag](inside)
     except InvalidAuditFile:
         raise
     except UNREADABLE as error:
         raise InvalidAuditFile(f"cannot read the saved value {_short(form)}: {error}.") from error
 
 
-def _decoded(tag: str, inside: Any) -> Any:
-    match tag:
-        case "$float":
-            return NON_FINITE[inside]
-        case "$tuple":
-            return tuple(_entries(inside))
-        case "$dict":
-            return {decoded(name): decoded(entry) for name, entry in inside}
-        case "$set":
-            return set(_entries(inside))
-        case "$frozenset":
-            return frozenset(_entries(inside))
-        case "$bytes":
-            return base64.b64decode(inside, validate=True)
-        case "$date":
-            return datetime.date.fromisoformat(inside)
-        case "$frame":
-            return _decoded_frame(inside)
-        case "$complex":
-            real, imaginary = _entries(inside)
-            return complex(real, imaginary)
-        case "$scalar":
-            return _decoded_scalar(inside)
-        case "$array":
-            return _decoded_array(inside)
-        case "$unsaved":
-            return Unsaved(printable(_text(inside)))
-    raise InvalidAuditFile(f"unknown kind of saved value {tag!r}. Was it saved by a newer dpaudit?")
+def _decoded_complex(inside: Any) -> complex:
+    real, imaginary = _entries(inside)
+    return complex(real, imaginary)
 
 
 def _decoded_scalar(form: Any) -> Any:
@@ -226,8 +197,7 @@ def _decoded_array(form: Any) -> NDArray[Any]:
     if set(form) != {"dtype", "shape", inside}:
         raise InvalidAuditFile(f"a saved array needs dtype, shape and values, got {_short(form)}.")
     if inside == "bytes":
-        raw = base64.b64decode(form["bytes"], validate=True)
-        flat = np.frombuffer(raw, dtype=_dtype(form["dtype"], 0))
+        flat = np.frombuffer(_decoded_bytes(form["bytes"]), dtype=_dtype(form["dtype"], 0))
         return flat.reshape(_shape(form["shape"], len(flat))).copy()
     values = _entries(form["values"])
     dtype, shape = _dtype(form["dtype"], len(values)), _shape(form["shape"], len(values))
@@ -241,18 +211,18 @@ def _decoded_array(form: Any) -> NDArray[Any]:
 
 
 def _dtype(text: Any, entries: int) -> np.dtype[Any]:
-    """A dtype that `_encoded_array` wrote, of which so many entries fit into the memory.
+    """A dtype that `_encoded_array` wrote, if this many entries of it fit into memory.
 
-    numpy reads more from a text than a dtype has: shapes, fields, and any length of a word.
+    numpy would read more from the text than such a dtype: shapes, fields, and words of any length.
     """
     found = _DTYPE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise InvalidAuditFile(f"cannot read an array of dtype {_short(text)}.")
     dtype: np.dtype[Any] = np.dtype(text)
-    if dtype.kind in "US" and entries * dtype.itemsize > _MOST_PADDING:
+    if dtype.kind in "US" and entries * dtype.itemsize > MAX_PADDED_BYTES:
         raise InvalidAuditFile(
             f"an array of {entries} entries of dtype {text!r} takes {entries * dtype.itemsize:,} "
-            f"bytes, more than the {_MOST_PADDING:,} that a saved array may."
+            f"bytes, more than the {MAX_PADDED_BYTES:,} that a saved array may."
         )
     return dtype
 
@@ -261,7 +231,7 @@ def _shape(saved: Any, entries: int) -> tuple[int, ...]:
     whole = isinstance(saved, list) and all(type(side) is int and side >= 0 for side in saved)
     if not whole or len(saved) > 32 or math.prod(saved) != entries:
         raise InvalidAuditFile(f"{entries} saved entries have no shape {_short(saved)}.")
-    if entries == 0 and math.prod(max(side, 1) for side in saved) > _MOST_EMPTY:
+    if entries == 0 and math.prod(max(side, 1) for side in saved) > MAX_EMPTY_ROWS:
         raise InvalidAuditFile(f"an empty array cannot have the shape {_short(saved)}.")
     return tuple(saved)
 
@@ -281,9 +251,9 @@ def _decoded_frame(form: Any) -> Any:
 
 
 def _check_frame(frame: Frame) -> None:
-    """Refuse a table whose columns are not all as long as it says, or are of no known type."""
+    """Refuse a table whose columns are not as long as it says, or whose types are not known."""
     size = frame.size
-    if type(size) is not int or not 0 <= size <= (10**12 if frame.columns else _MOST_EMPTY):
+    if type(size) is not int or not 0 <= size <= (MAX_ROWS if frame.columns else MAX_EMPTY_ROWS):
         raise InvalidAuditFile(f"a table cannot have {_short(size)} rows.")
     for name, kind, cells in frame.columns:
         if not (isinstance(name, str) and isinstance(kind, str)):
@@ -296,10 +266,10 @@ def _check_frame(frame: Frame) -> None:
             raise InvalidAuditFile(f"cannot read a column of type {_short(kind)}.")
 
 
-def _text(saved: Any) -> str:
-    if not isinstance(saved, str):
-        raise InvalidAuditFile(f"expected text, got {_short(saved)}.")
-    return saved
+def _decoded_unsaved(text: Any) -> Unsaved:
+    if not isinstance(text, str):
+        raise InvalidAuditFile(f"expected text, got {_short(text)}.")
+    return Unsaved(printable(text))
 
 
 def _entries(inside: Any) -> list[Any]:
@@ -312,6 +282,10 @@ def _base64(raw: bytes) -> str:
     return base64.b64encode(raw).decode("ascii")
 
 
+def _decoded_bytes(text: Any) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
 def _repr(value: Any) -> str:
     try:
         return repr(value)
@@ -322,3 +296,19 @@ def _repr(value: Any) -> str:
 def _short(form: object) -> str:
     text = repr(form)
     return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "$float": NON_FINITE.__getitem__,
+    "$tuple": lambda inside: tuple(_entries(inside)),
+    "$dict": lambda inside: {decoded(name): decoded(entry) for name, entry in inside},
+    "$set": lambda inside: set(_entries(inside)),
+    "$frozenset": lambda inside: frozenset(_entries(inside)),
+    "$bytes": _decoded_bytes,
+    "$date": datetime.date.fromisoformat,
+    "$frame": _decoded_frame,
+    "$complex": _decoded_complex,
+    "$scalar": _decoded_scalar,
+    "$array": _decoded_array,
+    "$unsaved": _decoded_unsaved,
+}

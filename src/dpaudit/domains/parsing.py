@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dpaudit.domains.categories import categories
-from dpaudit.domains.dates import dates
-from dpaudit.domains.numbers import floats, integers
-from dpaudit.domains.refinable import Refinable
-from dpaudit.domains.texts import texts
+from dpaudit.domains.domain import Refinable
+from dpaudit.domains.ranges import dates, floats, integers
+from dpaudit.domains.sequences import texts
 from dpaudit.domains.vectors import vectors
 from dpaudit.errors import InvalidDomain
 
 ODD = "+odd"
-MOST_NUMBERS = 1_000_000  # in a vector that a command line names: 8 MB a record
+MAX_LENGTH = 1_000_000  # numbers in a vector that a command line names: 8 MB a record
 FORMS = (
     "floats:LOW:HIGH, integers:LOW:HIGH, categories:A,B,C, vectors:LENGTH:LOW:HIGH, "
     f"dates:START:END or texts:A,B,C; {ODD} behind it adds odd values"
@@ -41,9 +40,9 @@ def parse_domain(text: str) -> Refinable:
                 return integers(int(parts[0]), int(parts[1]))
             case "vectors", 3:
                 length = int(parts[0])
-                if length > MOST_NUMBERS:
+                if length > MAX_LENGTH:
                     raise InvalidDomain(
-                        f"a vector has at most {MOST_NUMBERS:,} numbers here, got {text!r:.80}."
+                        f"a vector has at most {MAX_LENGTH:,} numbers here, got {text!r:.80}."
                     )
                 return vectors(length, float(parts[1]), float(parts[2]))
             case "dates", 2:

@@ -1,4 +1,4 @@
-"""Which pairs of datasets count as neighbours: one file per relation.
+"""Which pairs of datasets count as neighbours.
 
 A relation (`pairs`, `add_or_remove_one`, `replace_one`, `query_answers`, `group`, and by user
 `add_or_remove_user`, `replace_user`) knows its edge pairs, where most bugs show, how to draw a
@@ -7,33 +7,26 @@ apart, record by record, and build one of choices (`Structured`). Both direction
 always tested, so a relation lists it one way round.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-from dpaudit.domains import shown
-from dpaudit.errors import InvalidRelation
-from dpaudit.neighbours.fixed import FixedPairs, pairs
-from dpaudit.neighbours.groups import AddOrRemoveGroup, ReplaceGroup, group
-from dpaudit.neighbours.membership import fitted, why_not
-from dpaudit.neighbours.pair import ABSENT, NO_DATASETS, Pair, Slot
+from dpaudit.neighbours.fixed import FixedPairs, fitted, pairs, why_not
+from dpaudit.neighbours.pair import (
+    ABSENT,
+    NO_DATASETS,
+    Pair,
+    Slot,
+    interleaved,
+    is_shared,
+    pair_of,
+    shared,
+    side_by_side,
+)
 from dpaudit.neighbours.queries import QueryAnswers, query_answers
 from dpaudit.neighbours.records import (
-    AddOrRemoveOne,
+    AddOrRemove,
     RecordRelation,
     Replace,
-    ReplaceOne,
     add_or_remove_one,
+    group,
     replace_one,
 )
 from dpaudit.neighbours.relation import Relation, Structured
-from dpaudit.neighbours.slots import interleaved, is_shared, pair_of, shared, side_by_side
-from dpaudit.neighbours.users import (
-    AddOrRemoveUser,
-    ReplaceUser,
-    UserRelation,
-    add_or_remove_user,
-    replace_user,
-)
+from dpaudit.neighbours.users import UserRelation, add_or_remove_user, replace_user

@@ -1,8 +1,13 @@
-"""The relation of the pairs that the user lists."""
+"""The pairs that a user lists, and whether a pair from elsewhere belongs to a relation.
+
+A pair may come from a pin, a file or a list beside the relation. A relation of ours says why it
+does not belong (`why_not`); a user's own relation has `contains`. A user's own finder, with `ask()`
+and `tell()` alone, cannot be asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +16,7 @@ import numpy as np
 from dpaudit.domains import shown
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.pair import Pair
+from dpaudit.neighbours.relation import UNRELATED, Structured, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +53,14 @@ class FixedPairs:
         return None
 
     def describe(self) -> str:
-        return f"{len(self.listed)} given pair{'s' if len(self.listed) != 1 else ''}"
+        return counted(len(self.listed), "given pair")
 
 
 def _as_lists(pair: Pair) -> str:
     """The key of the pair with lists in the place of arrays of plain numbers."""
-    sides = (pair.data, pair.neighbour)
     plain = [
         side.tolist() if type(side) is np.ndarray and side.dtype.kind in "biufU" else side
-        for side in sides
+        for side in (pair.data, pair.neighbour)
     ]
     return Pair(*plain).key()
 
@@ -76,3 +81,47 @@ def pairs(listed: Iterable[Pair | tuple[Any, Any]]) -> FixedPairs:
     if not found:
         raise InvalidRelation("pairs needs at least one pair, got none: pairs([(a, b)]).")
     return FixedPairs(listed=tuple(found))
+
+
+def why_not(neighbours: Any, pair: Pair) -> str | None:
+    """Why a pair does not belong to these neighbours; None if it does, or they cannot be asked.
+
+    What cannot be checked does not belong, for example behind a map without an inverse.
+
+    >>> from dpaudit.domains import floats
+    >>> from dpaudit.neighbours import replace_one
+    >>> why_not(replace_one(floats(0, 1)), Pair([0.0], [50.0]))
+    '50.0 is not in floats(0, 1)'
+    """
+    relation = pairs(neighbours) if isinstance(neighbours, (list, tuple)) else neighbours
+    ask: Callable[[Pair], str | None] | None = getattr(relation, "why_not", None)
+    if callable(ask):
+        return ask(pair)
+    contains = getattr(relation, "contains", None)
+    return None if not callable(contains) or contains(pair) else UNRELATED
+
+
+def fitted(neighbours: Any, pair: Pair, *, what: str, remedy: str = "") -> Pair:
+    """The pair as these neighbours make it; InvalidRelation with the reason if it is none of them.
+
+    What a user writes may have another form than what a mechanism is given: a list of numbers for
+    an array. `what` names the pair in the error, `remedy` says what to do.
+
+    >>> from dpaudit.domains import floats
+    >>> from dpaudit.neighbours import replace_one
+    >>> fitted(replace_one(floats(0, 1)), Pair([0], [1]), what="the pair").data
+    array([0.])
+    """
+    relation = pairs(neighbours) if isinstance(neighbours, (list, tuple)) else neighbours
+    if (reason := why_not(relation, pair)) is not None:
+        describe = getattr(relation, "describe", None)
+        words = describe() if callable(describe) else type(relation).__name__
+        raise InvalidRelation(
+            f"{what} is not a pair of {words}: {reason}. The pair: {pair}.{remedy}"
+        )
+    if isinstance(relation, FixedPairs):
+        return relation.listed_as(pair) or pair
+    if isinstance(relation, Structured) and not isinstance(relation, type):
+        slots = relation.align(pair)
+        return (None if slots is None else relation.join(slots)) or pair
+    return pair

@@ -7,24 +7,18 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpaudit.domains import Chooser, Floats, Unsuitable, floats
+from dpaudit.arrays import Counts, Floats
+from dpaudit.domains import Chooser, FloatRange, chosen_whole, floats
 from dpaudit.errors import InvalidRelation
-from dpaudit.neighbours.choosing import chosen_whole
-from dpaudit.neighbours.pair import Pair, Slot
-from dpaudit.neighbours.reasons import ALIKE, SIDES, counted, records_of
-from dpaudit.neighbours.relation import once, whole_number
-from dpaudit.neighbours.slots import aligned, joined, side_by_side, sides
+from dpaudit.neighbours.pair import Pair, Slot, joined, once, side_by_side, sides
+from dpaudit.neighbours.relation import ALIKE, SIDES, StructuredRelation, counted, whole_number
 
-TRIES = 100  # draws of a pair before an edge is taken
 NORMS = {1: "whose moves add up to", 2: "whose moves have a length of", np.inf: "each moving by"}
-
-Answers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryAnswers:
+class QueryAnswers(StructuredRelation):
     """Answers of queries; the norm of their moves is at most the sensitivity."""
 
     length: int
@@ -34,7 +28,7 @@ class QueryAnswers:
     high: float
 
     @property
-    def domain(self) -> Floats:
+    def domain(self) -> FloatRange:
         return floats(self.low, self.high)
 
     @property
@@ -44,40 +38,29 @@ class QueryAnswers:
     def edge_pairs(self) -> Iterator[Pair]:
         return once(self._candidates())
 
-    def random_pair(self, rng: np.random.Generator) -> Pair:
+    def _random(self, rng: np.random.Generator) -> Pair | None:
         origin, step = self._origin_and_step()
-        for _ in range(TRIES):
-            share = rng.random(self.length)
-            if rng.random() < 0.5:
-                data = origin + step * rng.integers(2, size=self.length)
-            else:
-                data = (1.0 - share) * self.low + share * self.high
-            moves = step * _random_signs(self.length, rng)
-            if rng.random() < 0.25:
-                moves = moves * rng.random(self.length)
-            data = np.clip(data, self.low, self.high)
-            if (pair := self._reached(data, data + moves)) is not None:
-                return pair
-        return next(self.edge_pairs())
+        share = rng.random(self.length)
+        if rng.random() < 0.5:
+            data = origin + step * rng.integers(2, size=self.length)
+        else:
+            data = (1.0 - share) * self.low + share * self.high
+        moves = step * _random_signs(self.length, rng)
+        if rng.random() < 0.25:
+            moves = moves * rng.random(self.length)
+        data = np.clip(data, self.low, self.high)
+        return self._reached(data, data + moves)
 
-    def contains(self, pair: Pair) -> bool:
-        return self.align(pair) is not None
-
-    def why_not(self, pair: Pair) -> str | None:
-        if self.contains(pair):
-            return None
-        answers = records_of(self.domain, pair)
-        if isinstance(answers, str):
-            return answers
-        for name, one in zip(SIDES, answers, strict=True):
+    def _reasons(self, data: list[float], neighbour: list[float]) -> Iterator[str | None]:
+        for name, one in zip(SIDES, (data, neighbour), strict=True):
             if len(one) != self.length:
-                return f"{name} has {counted(len(one), 'answer')}, the relation has {self.length}"
-        size = self._size(np.subtract(*answers))
+                yield f"{name} has {counted(len(one), 'answer')}, the relation has {self.length}"
+        size = self._size(np.subtract(data, neighbour))
         far = f"the answers move by {size!r} (norm {self.norm:g}), at most {self.sensitivity!r}"
-        return ALIKE if size == 0.0 else f"{far} is allowed"
+        yield ALIKE if size == 0.0 else f"{far} is allowed"
 
-    def align(self, pair: Pair) -> tuple[Slot, ...] | None:
-        return aligned(self, pair, side_by_side)
+    def _layouts(self, data: list[float], neighbour: list[float]) -> list[list[Slot]]:
+        return side_by_side(data, neighbour)
 
     def join(self, slots: Sequence[Slot]) -> Pair | None:
         if any(len(side) != self.length for side in (slots, *sides(slots))):
@@ -87,22 +70,16 @@ class QueryAnswers:
         moves = pair.data - pair.neighbour
         return pair if np.any(moves != 0.0) and self._size(moves) <= self.sensitivity else None
 
-    def choose(self, chooser: Chooser) -> Pair:
+    def _chosen(self, chooser: Chooser) -> Pair | None:
         alike = self.length > 1 and chooser.one_of("answers", 2) == 1
         move_of = self._chosen_moves(chooser)
-        asked = [
-            chooser.real(f"answer {place}", self.low, self.high)
-            for place in range(1 if alike else self.length)
-        ]
-        data = np.full(self.length, asked)
+        asked = [f"answer {place}" for place in range(1 if alike else self.length)]
+        data = np.full(self.length, [chooser.real(name, self.low, self.high) for name in asked])
         moves = np.array([move_of(place) for place in range(self.length)])
-        pair = self._reached(data, data + moves)
-        if pair is None:
-            raise Unsuitable("no chosen answer moves")
-        return pair
+        return self._reached(data, data + moves)
 
     def describe(self) -> str:
-        answers = "1 query answer" if self.length == 1 else f"{self.length} query answers"
+        answers = counted(self.length, "query answer")
         moves = NORMS[np.inf if self.length == 1 else self.norm]
         return f"{answers} in [{self.low:g}, {self.high:g}], {moves} at most {self.sensitivity:g}"
 
@@ -119,13 +96,12 @@ class QueryAnswers:
         turn = chosen_whole(chooser, "turn", 1, self.length - 1)
         return lambda place: step if place < turn else -step
 
-    def _candidates(self) -> Iterator[Pair]:
+    def _candidates(self) -> Iterator[Pair | None]:
         """The categories of Ding et al. (2018), the counterexamples of Lyu, Su and Li (2017)."""
         n, half = self.length, self.length // 2
-        ones, zeros = np.ones(n), np.zeros(n)
-        place = np.arange(n)
-        left, first, last = place < max(half, 1), place == 0, place == n - 1
-        even = place % 2 == 0
+        ones, zeros, place = np.ones(n), np.zeros(n), np.arange(n)
+        left, even = place < max(half, 1), place % 2 == 0
+        first, last = place == 0, place == n - 1
         shapes = [(left, ~left), (ones, zeros), (first, zeros), (last, zeros)]
         shapes += [(~left, left), (left, zeros), (~left, zeros), (even, ~even)]
         shapes += [(first, ~first), (last, ~last), (~first, ones)]
@@ -134,18 +110,15 @@ class QueryAnswers:
                 shapes.append((base + np.where(up, 1, -1), base))
         origin, step = self._origin_and_step()
         for data, neighbour in shapes:
-            start, goal = (
-                origin + step * np.asarray(side, np.float64) for side in (data, neighbour)
-            )
-            if (pair := self._reached(start, goal)) is not None:
-                yield pair
+            start, goal = (origin + step * np.asarray(side, float) for side in (data, neighbour))
+            yield self._reached(start, goal)
 
     def _origin_and_step(self) -> tuple[float, float]:
         step = min(self.sensitivity, self.high - self.low)
         return (0.0 if self.low <= 0.0 and step <= self.high else self.low), step
 
-    def _reached(self, start: Answers, goal: Answers) -> Pair | None:
-        """From the start as near to the goal as the sensitivity and the range allow, if at all."""
+    def _reached(self, start: Floats, goal: Floats) -> Pair | None:
+        """From start as near to goal as sensitivity and range allow; None if it cannot move."""
         data = np.clip(start, self.low, self.high)
         moved = np.clip(goal, data - self.sensitivity, data + self.sensitivity)
         moved = np.clip(moved, self.low, self.high)
@@ -154,19 +127,19 @@ class QueryAnswers:
         moved = self._shortened(data, moved)
         return self.join(list(map(Slot, data.tolist(), moved.tolist())))
 
-    def _shortened(self, data: Answers, moved: Answers) -> Answers:
-        """As far as the norm of all moves together allows, in the same direction."""
+    def _shortened(self, data: Floats, moved: Floats) -> Floats:
+        """In the same direction, as far as the norm of all moves together allows."""
         moves = moved - data
         if (size := self._size(moves)) <= self.sensitivity:
             return moved
         share, less = self.sensitivity / size, 2.0**-53
         while self._size(data + share * moves - data) > self.sensitivity:  # rounded up
-            less *= 2.0  # a few steps, however coarse the floats beside large answers are
+            less *= 2.0  # few steps, even where large answers make the floats coarse
             share = self.sensitivity / size * (1.0 - less)
         return data + share * moves
 
-    def _size(self, moves: Answers) -> float:
-        """The norm of the moves, of both directions the same."""
+    def _size(self, moves: Floats) -> float:
+        """The norm of the moves, the same in both directions."""
         return float(np.linalg.norm(moves, ord=self.norm))
 
 
@@ -202,6 +175,13 @@ def query_answers(
         )
     if norm not in NORMS:
         raise InvalidRelation(f"query_answers needs a norm of 1, 2 or inf, got {norm!r}.")
+    low, high = map(float, _range(sensitivity, low, high))
+    moves, norm = float(sensitivity), float(norm)
+    return QueryAnswers(length=length, sensitivity=moves, norm=norm, low=low, high=high)
+
+
+def _range(sensitivity: float, low: float | None, high: float | None) -> tuple[float, float]:
+    """The range of the answers, if they are finite and can move in it."""
     if low is None:
         low = -sensitivity if high is None else high - 3 * sensitivity
     if high is None:
@@ -216,16 +196,10 @@ def query_answers(
         raise InvalidRelation(
             f"the sensitivity {sensitivity!r} vanishes beside answers in [{low!r}, {high!r}]."
         )
-    return QueryAnswers(
-        length=length,
-        sensitivity=float(sensitivity),
-        norm=float(norm),
-        low=float(low),
-        high=float(high),
-    )
+    return low, high
 
 
-def _random_signs(length: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _random_signs(length: int, rng: np.random.Generator) -> Counts:
     """All the same way, one part against the rest, or each its own (half of the time)."""
     kind = rng.integers(4)
     if kind > 1:

@@ -2,80 +2,71 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from dpaudit.domains import Chooser, Domain, Records, Unsuitable, canonical, explorable, refinable
+from dpaudit.domains import (
+    Chooser,
+    Domain,
+    Records,
+    canonical,
+    chosen_whole,
+    explorable,
+    is_domain,
+    refinable,
+)
 from dpaudit.errors import InvalidRelation
-from dpaudit.neighbours.choosing import chosen_slots, chosen_whole
-from dpaudit.neighbours.drawing import edge_sizes, random_records, random_size, told_apart
-from dpaudit.neighbours.pair import ABSENT, Pair, Slot
-from dpaudit.neighbours.reasons import SIDES, against_equal, counted, first_of, records_of
-from dpaudit.neighbours.relation import once, whole_number
-from dpaudit.neighbours.slots import aligned, is_shared, joined, removed_and_added, shared, sides
-
-TRIES = 100  # draws of a pair before an edge is taken
-
-Made = TypeVar("Made", bound="UserRelation")
+from dpaudit.neighbours.pair import (
+    ABSENT,
+    Pair,
+    Slot,
+    is_shared,
+    joined,
+    once,
+    removed_and_added,
+    shared,
+    sides,
+)
+from dpaudit.neighbours.relation import (
+    ALIKE,
+    SIDES,
+    StructuredRelation,
+    chosen_slots,
+    counted,
+    edge_sizes,
+    random_records,
+    random_size,
+    told_apart,
+    whole_number,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserRelation(ABC):
+class UserRelation(StructuredRelation):
     """Rows of `min_users` to `max_users` users, at most `max_rows` each; one user's rows differ."""
 
-    domain: Domain
+    domain: Domain = field()  # or the property of `Structured` would be its default
     user: str
     max_users: int
     min_users: int
     max_rows: int
-
-    @property
-    @abstractmethod
-    def rows_after(self) -> tuple[int, int]:
-        """How many rows that user has in the other dataset, at least and at most."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """The relation in one line."""
+    rows_after: tuple[int, int]  # of that user in the other dataset, at least and at most
 
     @property
     def most_slots(self) -> int:
         return self.max_users * self.max_rows + self.rows_after[1]
 
     def edge_pairs(self) -> Iterator[Pair]:
-        smallest_first = sorted(self._edges(), key=len)
-        return once(pair for slots in smallest_first if (pair := self.join(slots)) is not None)
-
-    def random_pair(self, rng: np.random.Generator) -> Pair:
-        for _ in range(TRIES):
-            if (pair := self.join(self._random(rng))) is not None:
-                return pair
-        return next(self.edge_pairs())
-
-    def contains(self, pair: Pair) -> bool:
-        return self.align(pair) is not None
-
-    def why_not(self, pair: Pair) -> str | None:
-        if self.contains(pair):
-            return None
-        rows = records_of(self.domain, pair)
-        if isinstance(rows, str):
-            return rows
-        too_many = [self._against_users(name, one) for name, one in zip(SIDES, rows, strict=True)]
-        return first_of([*too_many, self._against_change(*rows), against_equal(pair)])
-
-    def align(self, pair: Pair) -> tuple[Slot, ...] | None:
-        return aligned(self, pair, self._layouts)
+        return once(map(self.join, sorted(self._edges(), key=len)))
 
     def join(self, slots: Sequence[Slot]) -> Pair | None:
         pair = joined(self.domain, slots)
-        if pair is None or not all(map(self._is_dataset, sides(slots))):
+        if pair is None or any(map(self._no_dataset, sides(slots))):
             return None
         changed = sides(slot for slot in slots if not is_shared(slot))
         kept, _ = sides(slot for slot in slots if is_shared(slot))
@@ -84,16 +75,17 @@ class UserRelation(ABC):
         one_user = len(who) == 1 and who.isdisjoint(map(self._user_of, kept))
         return pair if one_user and fewest <= min(map(len, changed)) <= most else None
 
-    def choose(self, chooser: Chooser) -> Pair:
-        pair = self.join(self._chosen(chooser))
-        if pair is None:
-            raise Unsuitable("the chosen rows are no pair of datasets that differ in one user")
-        return pair
+    def describe(self) -> str:
+        least, most, fewest = self.min_users, self.max_users, self.rows_after[0]
+        how = "replace" if fewest > 0 else "add or remove"
+        users = f"at most {most}" if least <= fewest else f"{least} to {most}"
+        each = f"each with at most {self.max_rows} rows of {self.domain}"
+        return f"{how} all rows of one {self.user} of {users}, {each}"
 
     def _edges(self) -> Iterator[list[Slot]]:
-        """One row of the user or as many as may be, alone or beside others, all at an edge.
+        """One row of the user or as many as allowed, alone or beside others, all at an edge.
 
-        Odd values, if there are any, are one row of the user each.
+        Each odd value is the one row of the user.
         """
         users, (fewest, most), (least, top) = self._users(), self._others(), self.rows_after
         rows = told_apart(self.domain, [self._row(edge, users[0]) for edge in self.domain.edges()])
@@ -110,7 +102,7 @@ class UserRelation(ABC):
         for odd in refinable(self.domain).odd_values():
             yield [*beside_odd, *removed_and_added([self._row(odd, users[0])], rows[:least])]
 
-    def _random(self, rng: np.random.Generator) -> list[Slot]:
+    def _random(self, rng: np.random.Generator) -> Pair | None:
         fewest, most = self._others()
         who, *others = self._random_users(random_size(fewest + 1, most + 1, rng), rng)
         owners = [owner for owner in others for _ in range(random_size(1, self.max_rows, rng))]
@@ -121,20 +113,20 @@ class UserRelation(ABC):
             [self._row(row, who) for row in random_records(self.domain, count, rng)]
             for count in (self._random_count(1, rng), self._random_count(self.rows_after[0], rng))
         )
-        return [*kept[:place], *removed_and_added(old, new), *kept[place:]]
+        return self.join([*kept[:place], *removed_and_added(old, new), *kept[place:]])
 
     def _random_users(self, count: int, rng: np.random.Generator) -> list[Any]:
-        """Different users, as many as asked for unless the domain is running out of them."""
+        """Different users, as many as asked for if the domain has them."""
         drawn = (_fields(self.domain)[self.user].draw(rng) for _ in range(4 * count))
         return list({canonical(user): user for user in drawn}.values())[:count]
 
     def _random_count(self, fewest: int, rng: np.random.Generator) -> int:
-        """Few rows are likely, as many as may be a quarter of the time."""
+        """Few rows are likely; a quarter of the time there are as many as allowed."""
         if fewest == 0:
             return 0
         return self.max_rows if rng.random() < 0.25 else random_size(1, self.max_rows, rng)
 
-    def _chosen(self, chooser: Chooser) -> list[Slot]:
+    def _chosen(self, chooser: Chooser) -> Pair | None:
         users, (fewest, most) = self._users(), self._others()
         beside = chosen_whole(chooser, "users", fewest + 1, most + 1) - 1
         old = chosen_whole(chooser, "rows", 1, self.max_rows)
@@ -143,23 +135,17 @@ class UserRelation(ABC):
         who = users.pop(chooser.one_of("user", len(users)) if len(users) > 1 else 0)
         owned = zip(users[:beside], counts, strict=True)
         owners = iter([owner for owner, count in owned for _ in range(count)])
-        slots = chosen_slots(
-            chooser,
-            partial(self._chosen_row, chooser),
-            others=sum(counts),
-            old=old,
-            new=new,
-            change=removed_and_added,
-        )
-        return [
+        ask = partial(self._chosen_row, chooser)
+        slots = [
             shared(self._row(slot.data, next(owners)))
             if is_shared(slot)
             else Slot(*(row if row is ABSENT else self._row(row, who) for row in slot))
-            for slot in slots
+            for slot in chosen_slots(chooser, ask, others=sum(counts), old=old, new=new)
         ]
+        return self.join(slots)
 
     def _chosen_row(self, chooser: Chooser, name: str) -> dict[str, Any]:
-        """A row of nobody yet: whose it is was settled by the structure."""
+        """A row without its user, who is chosen before."""
         return {
             field: explorable(part).choose(chooser, f"{name}.{field}")
             for field, part in _fields(self.domain).items()
@@ -170,8 +156,7 @@ class UserRelation(ABC):
         if not all(map(self.domain.contains, (*data, *neighbour))):
             return
         for who in dict.fromkeys(map(self._user_of, (*data, *neighbour))):
-            slots = self._around(who, data, neighbour)
-            if slots is not None:
+            if (slots := self._around(who, data, neighbour)) is not None:
                 yield slots
 
     def _around(self, who: str, data: list[Any], neighbour: list[Any]) -> list[Slot] | None:
@@ -197,73 +182,46 @@ class UserRelation(ABC):
 
     def _others(self) -> tuple[int, int]:
         """How many users there are beside the one who differs, at least and at most."""
-        fewest = self.min_users if self.rows_after[0] == 0 else self.min_users - 1
-        return fewest, len(self._users()) - 1
+        return self.min_users - self.rows_after[0], len(self._users()) - 1
 
-    def _is_dataset(self, rows: Iterable[Mapping[str, Any]]) -> bool:
-        counts = Counter(map(self._user_of, rows))
-        enough = self.min_users <= len(counts) <= self.max_users
-        return enough and max(counts.values(), default=0) <= self.max_rows
-
-    def _against_users(self, name: str, rows: list[Any]) -> str | None:
-        """Why these are not the rows of so many users, each with so many; None if they are."""
+    def _no_dataset(self, rows: list[Any]) -> str | None:
+        """What is wrong with these rows as a dataset; None if nothing is."""
         counts = Counter(map(self._user_of, rows))
         if not self.min_users <= len(counts) <= self.max_users:
             allowed = f"{self.min_users} to {self.max_users}"
-            return f"{name} has rows of {counted(len(counts), 'user')}, allowed are {allowed}"
-        if (most := max(counts.values(), default=0)) > self.max_rows:
-            return f"{name} has {most} rows of one user, at most {self.max_rows} are allowed"
-        return None
+            return f"rows of {counted(len(counts), 'user')}, allowed are {allowed}"
+        most = max(counts.values(), default=0)
+        too_many = f"{most} rows of one user, at most {self.max_rows} are allowed"
+        return too_many if most > self.max_rows else None
 
-    def _against_change(self, data: list[Any], neighbour: list[Any]) -> str | None:
-        """Why not the rows of exactly one user differ; None if they do."""
-        sides = [self._rows_by_user(rows) for rows in (data, neighbour)]
-        users = dict.fromkeys((*sides[0], *sides[1]))
-        changed = [user for user in users if sides[0].get(user) != sides[1].get(user)]
+    def _reasons(self, data: list[Any], neighbour: list[Any]) -> Iterator[str | None]:
+        for name, rows in zip(SIDES, (data, neighbour), strict=True):
+            if (wrong := self._no_dataset(rows)) is not None:
+                yield f"{name} has {wrong}"
+        by_user: list[dict[str, list[str]]] = [{}, {}]
+        for rows, found in zip((data, neighbour), by_user, strict=True):
+            for row in rows:
+                found.setdefault(self._user_of(row), []).append(canonical(row))
+        users = dict.fromkeys((*by_user[0], *by_user[1]))
+        changed = [user for user in users if by_user[0].get(user) != by_user[1].get(user)]
+        if not changed:
+            moved = canonical(data) != canonical(neighbour)
+            yield "the rows of the users are not in the same order" if moved else ALIKE
+            return
         if len(changed) > 1:
             shown = ", ".join(changed[:3])
-            return f"the rows of {len(changed)} users differ ({shown}), only those of one may"
-        if changed and self.rows_after[0] > 0 and not all(changed[0] in side for side in sides):
-            return f"the user {changed[0]} has no rows on one side, and must have some on both"
-        if changed and self.rows_after[1] == 0 and all(changed[0] in side for side in sides):
-            return f"the user {changed[0]} has rows on both sides, and must have none on one"
-        return "the rows of the other users are not in the same order" if not changed else None
-
-    def _rows_by_user(self, rows: list[Any]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for row in rows:
-            found.setdefault(self._user_of(row), []).append(canonical(row))
-        return found
+            yield f"the rows of {len(changed)} users differ ({shown}), only those of one may"
+        on_both = all(changed[0] in side for side in by_user)
+        if self.rows_after[0] > 0 and not on_both:
+            yield f"the user {changed[0]} has no rows on one side, and must have some on both"
+        if self.rows_after[1] == 0 and on_both:
+            yield f"the user {changed[0]} has rows on both sides, and must have none on one"
 
     def _user_of(self, row: Mapping[str, Any]) -> str:
         return canonical(row[self.user])
 
     def _row(self, row: Mapping[str, Any], user: Any) -> dict[str, Any]:
         return {**row, self.user: user}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddOrRemoveUser(UserRelation):
-    """One user more or less, with all rows; `data` is the bigger dataset."""
-
-    @property
-    def rows_after(self) -> tuple[int, int]:
-        return 0, 0
-
-    def describe(self) -> str:
-        return f"add or remove all rows of one {_users_in_words(self, 0)}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaceUser(UserRelation):
-    """All rows of one user replaced by others, as many or not; the user stays."""
-
-    @property
-    def rows_after(self) -> tuple[int, int]:
-        return 1, self.max_rows
-
-    def describe(self) -> str:
-        return f"replace all rows of one {_users_in_words(self, 1)}"
 
 
 def add_or_remove_user(
@@ -273,7 +231,7 @@ def add_or_remove_user(
     max_users: int = 5,
     max_rows: int = 5,
     min_users: int = 0,
-) -> AddOrRemoveUser:
+) -> UserRelation:
     """Neighbours have one user more or less, with all of that user's rows.
 
     The field `user` of a row says whose it is. A dataset has rows of `min_users` to `max_users`
@@ -285,7 +243,7 @@ def add_or_remove_user(
     data=[{'user_id': 9, 'minutes': 60.0}], neighbour=[]
     """
     sizes = {"max_users": max_users, "min_users": min_users, "max_rows": max_rows}
-    return _made(AddOrRemoveUser, "add_or_remove_user", domain, user, sizes)
+    return _made("add_or_remove_user", domain, user, sizes, replaced=False)
 
 
 def replace_user(
@@ -295,7 +253,7 @@ def replace_user(
     max_users: int = 5,
     max_rows: int = 5,
     min_users: int = 1,
-) -> ReplaceUser:
+) -> UserRelation:
     """Neighbours differ in the rows of one user, who has at least one row in both.
 
     All that this user's rows hold may change, and how many there are, but not whose they are.
@@ -306,11 +264,13 @@ def replace_user(
     data=[{'user_id': 9, 'minutes': 60.0}], neighbour=[{'user_id': 9, 'minutes': 0.0}]
     """
     sizes = {"max_users": max_users, "min_users": min_users, "max_rows": max_rows}
-    return _made(ReplaceUser, "replace_user", domain, user, sizes)
+    return _made("replace_user", domain, user, sizes, replaced=True)
 
 
-def _made(kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, int]) -> Made:
-    if isinstance(domain, type) or not isinstance(domain, Domain):
+def _made(
+    name: str, domain: Any, user: str, sizes: dict[str, int], *, replaced: bool
+) -> UserRelation:
+    if not is_domain(domain):
         raise TypeError(
             f"{name} needs a domain such as records(user_id=integers(1, 9), age=integers(0, 120)), "
             f"got {domain!r}."
@@ -324,15 +284,13 @@ def _made(kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, 
     if len(told_apart(ids, ids.edges())) < 2:
         raise InvalidRelation(f"{name} needs at least two users, got {user}={ids}. Widen it.")
     numbers = {what: whole_number(name, what, number) for what, number in sizes.items()}
-    relation = kind(domain=domain, user=user, **numbers)
-    fewest = 0 if relation.rows_after[0] == 0 else 1  # where one comes or goes, none may be left
-    for what, least in (
-        ("min_users", fewest),
-        ("max_users", relation.min_users + 1 - fewest),
-        ("max_rows", 1),
-    ):
+    fewest = int(replaced)  # where a user comes or goes, none may be left
+    needed = {"min_users": fewest, "max_users": numbers["min_users"] + 1 - fewest, "max_rows": 1}
+    for what, least in needed.items():
         if numbers[what] < least:
             raise InvalidRelation(f"{name} needs {what} of at least {least}, got {numbers[what]}.")
+    after = (1, numbers["max_rows"]) if replaced else (0, 0)
+    relation = UserRelation(domain=domain, user=user, rows_after=after, **numbers)
     if next(relation.edge_pairs(), None) is None:
         raise InvalidRelation(
             f"{name} finds no pair of {domain} that differs in one user. Widen the domain, "
@@ -342,15 +300,9 @@ def _made(kind: type[Made], name: str, domain: Any, user: str, sizes: dict[str, 
 
 
 def _fields(domain: Any) -> dict[str, Domain]:
-    """The fields of records or tables, filtered or mapped ones too; none of other domains."""
+    """The fields of records or tables, also of filtered or mapped ones; none of other domains."""
     while not isinstance(domain, Records):
-        domain = getattr(domain, "inner", getattr(domain, "plain", None))
+        domain = getattr(domain, "inner", None)
         if domain is None:
             return {}
     return dict(domain.fields)
-
-
-def _users_in_words(relation: UserRelation, fewest: int) -> str:
-    least, most, rows = relation.min_users, relation.max_users, relation.max_rows
-    users = f"at most {most}" if least <= fewest else f"{least} to {most}"
-    return f"{relation.user} of {users}, each with at most {rows} rows of {relation.domain}"

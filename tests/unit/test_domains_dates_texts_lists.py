@@ -9,18 +9,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dpaudit.domains import (
-    Domain,
-    categories,
-    dates,
-    floats,
-    integers,
-    lists,
-    parse_domain,
-    records,
-    texts,
-    vectors,
-)
+from dpaudit import categories, dates, floats, integers, lists, records, texts, vectors
+from dpaudit.domains import Domain, parse_domain
 from dpaudit.errors import InvalidDomain
 
 
