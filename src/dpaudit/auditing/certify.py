@@ -23,7 +23,7 @@ from dpaudit.auditing.budget import (
     Budget,
 )
 from dpaudit.auditing.output_histogram import HistogramCounter
-from dpaudit.auditing.rounds import MAX_CALL, CountedCalls, Fresh, Rounds, count_calls
+from dpaudit.auditing.rounds import MAX_CALL, CountedCalls, Fresh, count_calls
 from dpaudit.auditing.run import Run, Stream
 from dpaudit.auditing.scheduler import Candidate
 from dpaudit.bounds import epsilon_from_event, make_ready
@@ -123,7 +123,7 @@ def certify_on_draws(
     If the time is limited, the event is chosen on as many outputs as the time allows, and certified
     on as many draws as come in time, whatever they show.
     """
-    budget, seed = run.budget, (run.entropy, int(stream))
+    budget = run.budget
     planned = min(draws, budget.affordable(by=budget.until(_DRAWING_SHARE)) // 2)
     if planned < 1:
         return None
@@ -136,9 +136,9 @@ def certify_on_draws(
     chosen = _choose(seen, planned, run.alpha, choose, level)
     budget.forget_work()
     draws = min(draws, (budget.samples - budget.spent) // 2)
-    fresh = Rounds(mechanism=run.mechanism, pair=seen.pair, draws=draws, budget=budget, seed=seed)
+    fresh = run.rounds(seen.pair, draws, stream)
     limited = budget.seconds is not None
-    return _counted(seen, chosen, fresh, alpha=run.alpha, seed=seed, anytime=limited)
+    return _counted(seen, chosen, fresh, alpha=run.alpha, seed=fresh.seed, anytime=limited)
 
 
 def certify_candidate(run: Run, candidate: Candidate) -> Counterexample | None:

@@ -15,7 +15,7 @@ import numpy as np
 from dpaudit.arrays import Labels
 from dpaudit.auditing.budget import MAX_CERTIFYING_DRAWS, Budget
 from dpaudit.auditing.ledger import Ledger
-from dpaudit.auditing.rounds import Rounds, count_calls
+from dpaudit.auditing.rounds import count_calls
 from dpaudit.auditing.run import Run, Stream, check_arguments, check_budget, entropy_of, result
 from dpaudit.bounds import epsilon_from_event
 from dpaudit.claims import ApproxDP, Claim, PureDP
@@ -103,13 +103,11 @@ def audit_by_replay(
 
 
 def _replayed(run: Run, found: Counterexample) -> Counterexample:
-    rule, claim, seed = _rule(found), run.claim, (run.entropy, int(Stream.REPLAY))
+    rule, claim = _rule(found), run.claim
     if isinstance(claim, PureDP | ApproxDP):  # the claim may have another delta than the saved one
         found = replace(found, delta=claim.delta(claim.epsilon))
     draws = min(needed(found, claim, run.alpha), max(run.budget.samples // 2, 1))
-    fresh = Rounds(
-        mechanism=run.mechanism, pair=found.pair, draws=draws, budget=run.budget, seed=seed
-    )
+    fresh = run.rounds(found.pair, draws, Stream.REPLAY)
 
     def holds(side: int, outputs: Outputs) -> Labels:
         run.watch.see_call(side, outputs)
@@ -120,7 +118,7 @@ def _replayed(run: Run, found: Counterexample) -> Counterexample:
     run.watch.independence.count(found.event, *counted.calls)
     tallies = counted.tallies(alpha=run.alpha, anytime=False)
     assert tallies is not None
-    return _certified(replace(found, alpha=run.alpha, seed=seed, outputs=()), *tallies)
+    return _certified(replace(found, alpha=run.alpha, seed=fresh.seed, outputs=()), *tallies)
 
 
 def _rule(found: Counterexample) -> Rule:

@@ -17,6 +17,7 @@ import numpy as np
 from dpaudit._version import __version__
 from dpaudit.architecture import Source
 from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.rounds import Rounds
 from dpaudit.claims import Claim
 from dpaudit.mechanism import Batch, Watch, draw_labelled, draw_side, noting
 from dpaudit.neighbours import Pair
@@ -100,6 +101,13 @@ class Run:
             table = self.encoder.encode(batch.outputs)
             self.watch.see_batch(number, batch, table)
         return batch, table
+
+    def rounds(self, pair: Pair, draws: int, stream: Stream, *key: int, **more: Any) -> Rounds:
+        """Fresh draws of both sides of a pair, in rounds."""
+        seed = (self.entropy, int(stream), *key)
+        return Rounds(
+            mechanism=self.mechanism, pair=pair, draws=draws, budget=self.budget, seed=seed, **more
+        )
 
     def tell(self, pair: Pair, *, pairs: int, lower_bound: float | None, log_wealth: float) -> None:
         """Tell of the progress, if somebody wants to know."""

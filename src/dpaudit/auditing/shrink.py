@@ -22,7 +22,6 @@ from dpaudit.auditing.certify import (
     certify_on_draws,
     seen_outputs,
 )
-from dpaudit.auditing.rounds import Rounds
 from dpaudit.auditing.run import (
     Run,
     Stream,
@@ -187,16 +186,8 @@ class Shrinker:
         return seen_outputs(pair, outputs, rng, encoder=Encoder(floats=self._run.floats))
 
     def _draw(self, pair: Pair, size: int) -> tuple[Outputs, Outputs]:
-        fresh = Rounds(
-            mechanism=self._run.mechanism,
-            pair=pair,
-            draws=size,
-            budget=self._run.budget,
-            seed=(self._run.entropy, int(Stream.SHRINK), self._looks),
-            at_least=1,
-            by=_SEARCH_SHARE,
-        )
-        self._looks += 1
+        look, self._looks = self._looks, self._looks + 1
+        fresh = self._run.rounds(pair, size, Stream.SHRINK, look, at_least=1, by=_SEARCH_SHARE)
         return fresh.joined()
 
 

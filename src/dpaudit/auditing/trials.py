@@ -15,7 +15,6 @@ from collections.abc import Sized
 from dpaudit.auditing.budget import ROUND_SHARE
 from dpaudit.auditing.certify import CHOOSING_SHARE, certify_on_draws, draws_left, seen_outputs
 from dpaudit.auditing.ledger import Ledger
-from dpaudit.auditing.rounds import Rounds
 from dpaudit.auditing.run import Findings, Run, Stream
 from dpaudit.auditing.trial_pairs import TrialPairs
 from dpaudit.bounds import round_up
@@ -210,15 +209,8 @@ class TrialLoop:
         run.watch.refuse_frozen()
         left = draws_left(run.budget)
         missing = max(int(left * CHOOSING_SHARE) // 2 - len(seen[0]), 0)
-        more = Rounds(
-            mechanism=run.mechanism,
-            pair=pair,
-            draws=missing,
-            budget=run.budget,
-            seed=(run.entropy, int(Stream.CHOOSE)),
-            at_least=1,
-            by=run.budget.until(CHOOSING_SHARE),
-        )
+        until = run.budget.until(CHOOSING_SHARE)
+        more = run.rounds(pair, missing, Stream.CHOOSE, at_least=1, by=until)
         data, neighbour = map(joined, zip(seen, more.joined(), strict=True))
         chosen = seen_outputs(
             pair,
