@@ -15,7 +15,7 @@ from dpaudit.auditing.scheduler import Contender, Race
 from dpaudit.betting import Account, PairBettor, Stake, book_for
 from dpaudit.claims import Claim
 from dpaudit.mechanism import (
-    Batch,
+    LabelledOutputs,
     Mechanism,
     RaisingPairs,
     Watch,
@@ -137,7 +137,7 @@ class Campaign:
         seed: np.random.SeedSequence,
         *,
         of: Hashable = None,
-    ) -> tuple[Batch, Table]:
+    ) -> tuple[LabelledOutputs, Table]:
         """Draw labelled outputs of a pair, as a table too, and note what looks like a mistake."""
         with noting(self.warnings):
             with self.budget.spending(size, of=of):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from dpaudit.guessing import Labelled, as_known
-from dpaudit.mechanism import Batch, Mechanism, Watch, draw_labelled, draw_paired
+from dpaudit.mechanism import LabelledOutputs, Mechanism, Watch, draw_labelled, draw_paired
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, stack
 
@@ -66,7 +66,7 @@ class Source:
             self.watch.see_batch("pair", batch, table)
             yield Labelled(table, batch.labels)
 
-    def _batch(self, size: int, *, twins: bool) -> Batch:
+    def _batch(self, size: int, *, twins: bool) -> LabelledOutputs:
         """Draws with seeds of their own; twins come in twos, so that the last of them may lack."""
         seed = np.random.SeedSequence(self._entropy, spawn_key=(self.made,))
         if twins and size > 1:
