@@ -32,9 +32,9 @@ Result = TypeVar("Result")
 PARTS: dict[str, dict[str, tuple[str, ...]]] = {
     "draw": {"Campaign.draw": ("draw_labelled",)},
     "encode": {"Campaign.draw": ("Encoder.encode",)},
-    "guess": {"PairBettor.play": ("Sample.compress", "Ensemble.guesses", "Ensemble.average")},
+    "guess": {"PairBettor.play": ("Past.compress", "Ensemble.guesses", "Ensemble.average")},
     "bet": {"PairBettor.play": ("TangentBook.log_payoffs", "PairBettor._crossing")},
-    "learn": {"PairBettor.play": ("PairBettor._fit", "PairBettor.learn", "Ensemble.score")},
+    "learn": {"PairBettor.play": ("PairBettor._fitted", "PairBettor.learn", "Ensemble.score")},
 }
 
 

@@ -25,7 +25,7 @@ from dpaudit.auditing.scheduler import Contender
 from dpaudit.bounds import epsilon_from_event, make_ready
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event, words_of
-from dpaudit.guessing import Sample
+from dpaudit.guessing import LabelledRows, Past
 from dpaudit.mechanism import SIDES, Calls, Mechanism, Watch
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, Outputs, Table, stack
@@ -51,8 +51,8 @@ class Suspect:
     pair: Pair
     claim: Claim
     encoder: Encoder
-    sample: Sample
-    log_odds: Callable[[Sample], Floats]
+    sample: LabelledRows
+    log_odds: Callable[[LabelledRows], Floats]
     watch: Watch | None = None  # of the calls so far
     number: int = 0  # of the pair, by which the watch knows it
 
@@ -68,13 +68,13 @@ def suspect(
     number: int = 0,
 ) -> Suspect:
     """The suspect of the outputs seen from either side."""
-    sample = Sample()
     data, neighbour = (encoder.encode(side) for side in seen)
     order = rng.permutation(len(data) + len(neighbour))  # a sample may keep the latest rows only
     both = stack([encoder.widen(data), neighbour])
-    sample.add(both.take(order), order < len(data))
+    past = Past()
+    past.add(both.take(order), order < len(data))
 
-    def log_odds(part: Sample) -> Floats:
+    def log_odds(part: LabelledRows) -> Floats:
         from dpaudit.guessing import Ensemble
 
         more = math.log(len(data) / len(neighbour))  # outputs of one side say nothing by their sum
@@ -84,7 +84,7 @@ def suspect(
         pair=pair,
         claim=claim,
         encoder=encoder,
-        sample=sample,
+        sample=past.seen,
         log_odds=log_odds,
         watch=watch,
         number=number,
@@ -122,7 +122,7 @@ def _choose(
 ) -> _Chosen:
     sample, (epsilon, delta) = found.sample, level
     event, from_data = choose(
-        sample.rows,
+        sample.table,
         sample.ones,
         sample.zeros,
         epsilon=epsilon,
@@ -272,7 +272,7 @@ def _learn_more(campaign: Campaign, contender: Contender, draws: int) -> None:
         made += size
 
 
-def _level(found: Suspect, sample: Sample) -> tuple[float, float]:
+def _level(found: Suspect, sample: LabelledRows) -> tuple[float, float]:
     """The `(epsilon, delta)` of the claim that the event is to break.
 
     For a profile it is the tangent that the guesses break most, by their estimate of

@@ -20,7 +20,7 @@ from dpaudit.auditing.arguments import check_alpha, check_budget, check_floats, 
 from dpaudit.auditing.measured_draws import Source
 from dpaudit.auditing.paired_correlation import paired_correlation
 from dpaudit.bounds import percent_below, round_down
-from dpaudit.guessing import Counts, Guess, best_guess, most_likely, recipes
+from dpaudit.guessing import GuessCounts, GuessRule, best_rule, candidates_for, most_likely
 from dpaudit.mechanism import Mechanism, OnError, with_errors
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, FloatView
@@ -57,7 +57,7 @@ class EpsilonBound:
     epsilon_lower: float
     alpha: float
     rule: str
-    counts: Counts
+    counts: GuessCounts
     counted: int
     samples: int
     seconds: float
@@ -126,16 +126,16 @@ def measure_epsilon(
         encoder=Encoder(floats=floats),
         progress=progress,
     )
-    guess = _chosen(source, total, float(alpha))
+    name, rule = _chosen(source, total, float(alpha))
     counted = total - source.made
-    counts = _count(guess, source, counted)
+    counts = _count(rule, source, counted)
     source.watch.close()
     return EpsilonBound(
         mechanism=subject.name,
         pair=source.pair,
         epsilon_lower=counts.epsilon_lower(float(alpha)),
         alpha=float(alpha),
-        rule=guess.reader.name,
+        rule=name,
         counts=counts,
         counted=counted,
         samples=total,
@@ -144,9 +144,9 @@ def measure_epsilon(
     )
 
 
-def _count(guess: Guess, source: Source, draws: int) -> Counts:
+def _count(rule: GuessRule, source: Source, draws: int) -> GuessCounts:
     """Guess so many draws; `DependentDraws` if the right guesses come in clusters."""
-    counts = Counts()
+    counts = GuessCounts()
     data: list[tuple[int, int]] = []  # right guesses and draws of each call
     neighbour: list[tuple[int, int]] = []
     for drawn in source.draw(draws):
@@ -154,7 +154,7 @@ def _count(guess: Guess, source: Source, draws: int) -> Counts:
             drawn.sides, (True, False), (data, neighbour), strict=True
         ):
             if len(table) > 0:
-                one = guess.count(table, np.full(len(table), is_data))
+                one = rule.count(table, np.full(len(table), is_data))
                 counts += one
                 calls.append((sum(one.right), len(table)))
     source.watch.refuse_frozen()
@@ -162,8 +162,8 @@ def _count(guess: Guess, source: Source, draws: int) -> Counts:
     return counts
 
 
-def _chosen(source: Source, total: int, alpha: float) -> Guess:
-    """Teach several readers, and choose a guess of one by draws that none of them has learned."""
+def _chosen(source: Source, total: int, alpha: float) -> tuple[str, GuessRule]:
+    """Fit several guessers; the name and rule of the one chosen by draws that none has learned."""
     pilot = source.learn(min(int(_AS_TWINS.to_learn * total) // 2, _PILOT), twins=True)
     twins = paired_correlation(pilot) >= _KIN
     shares = _AS_TWINS if twins else _AS_STRANGERS
@@ -171,5 +171,6 @@ def _chosen(source: Source, total: int, alpha: float) -> Guess:
     to_choose = min(int(shares.to_choose * total), _MOST_CHOOSING)
     seen = source.learn(to_learn - source.made, twins=twins)
     fresh = source.draw(to_choose, twins=twins)
-    reader, odds, known = most_likely(recipes(seen.table), seen, fresh)
-    return best_guess(reader, odds, known.table, draws=total - source.made, alpha=alpha)
+    name, guesser, odds, known = most_likely(candidates_for(seen.table), seen, fresh)
+    draws = total - source.made
+    return name, best_rule(guesser, odds, known.table, draws=draws, alpha=alpha)

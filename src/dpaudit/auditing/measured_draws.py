@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dpaudit.guessing import Labelled, as_known
+from dpaudit.guessing import LabelledRows, as_known
 from dpaudit.mechanism import LabelledOutputs, Mechanism, Watch, draw_labelled, draw_paired
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, stack
@@ -35,26 +35,26 @@ class Source:
         self._total = total
         self._encoder = encoder
         self._progress = progress
-        self._learned: Labelled | None = None
+        self._learned: LabelledRows | None = None
         self._at_once = min(_AT_ONCE, -(-total // _CALLS))
         self.watch = Watch(mechanism.name, encoder)
 
-    def learn(self, size: int, *, twins: bool) -> Labelled:
+    def learn(self, size: int, *, twins: bool) -> LabelledRows:
         """More outputs to learn from: all so far, whose columns and words are those that count."""
         pieces = list(self._drawn(size, twins=twins))
         if self._learned is not None:
             pieces.insert(0, self._learned)
         table = stack([self._encoder.widen(piece.table) for piece in pieces])
-        self._learned = Labelled(table, np.concatenate([piece.labels for piece in pieces]))
+        self._learned = LabelledRows.of(table, np.concatenate([piece.labels for piece in pieces]))
         return self._learned
 
-    def draw(self, size: int, *, twins: bool = False) -> Iterator[Labelled]:
+    def draw(self, size: int, *, twins: bool = False) -> Iterator[LabelledRows]:
         """So many draws, piece by piece, read as what was learned before has it."""
         assert self._learned is not None
         for piece in self._drawn(size, twins=twins):
-            yield Labelled(as_known(piece.table, self._learned.table), piece.labels)
+            yield LabelledRows.of(as_known(piece.table, self._learned.table), piece.labels)
 
-    def _drawn(self, size: int, *, twins: bool) -> Iterator[Labelled]:
+    def _drawn(self, size: int, *, twins: bool) -> Iterator[LabelledRows]:
         left = size
         while left > 0:
             batch = self._batch(min(self._at_once, left), twins=twins)
@@ -64,7 +64,7 @@ class Source:
                 self._progress(self.made, self._total)
             table = self._encoder.encode(batch.outputs)
             self.watch.see_batch("pair", batch, table)
-            yield Labelled(table, batch.labels)
+            yield LabelledRows.of(table, batch.labels)
 
     def _batch(self, size: int, *, twins: bool) -> LabelledOutputs:
         """Draws with seeds of their own; twins come in twos, so that the last of them may lack."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpaudit.guessing import Labelled, LinearScore
+from dpaudit.guessing import BalancedLinear, LabelledRows
 
 
-def paired_correlation(twins: Labelled) -> float:
+def paired_correlation(twins: LabelledRows) -> float:
     """The correlation of a score of one side with that of the other, from twin to twin.
 
     The score is learned from strangers, one side of some twins and the other side of others: what
@@ -24,7 +24,7 @@ def paired_correlation(twins: Labelled) -> float:
     >>> labels, noise = np.arange(6000) % 2 == 0, rng.laplace(size=(3000, 2))
     >>> def of(data, neighbour):
     ...     outputs = np.hstack([data, neighbour]).reshape(6000, -1)
-    ...     return round(paired_correlation(Labelled(Encoder().encode(outputs), labels)), 1)
+    ...     return round(paired_correlation(LabelledRows.of(Encoder().encode(outputs), labels)), 1)
     >>> of(0.1 + noise, noise), abs(of(0.1 + noise, rng.permutation(noise)))
     (1.0, 0.0)
     """
@@ -32,8 +32,9 @@ def paired_correlation(twins: Labelled) -> float:
     count = min(map(len, sides))
     third = count // 3
     strangers = np.concatenate([sides[0][:third], sides[1][third : 2 * third]])
-    score = LinearScore(twins.take(np.sort(strangers)))
-    ours, theirs = (score(twins.table.take(side[2 * third : count])) for side in sides)
+    guesser = BalancedLinear()
+    guesser.fit(twins.take(np.sort(strangers)))
+    ours, theirs = (guesser.log_odds(twins.table.take(side[2 * third : count])) for side in sides)
     spread = float(ours.std() * theirs.std())
     common = float(np.mean((ours - ours.mean()) * (theirs - theirs.mean())))
     return common / spread if spread > 0.0 else 0.0

@@ -2,7 +2,7 @@
 
 Outputs become a matrix through a `Standard` made from the training rows, `train` fits a network
 that scores rows (high where the output looks like `data`), and `Network.scores` applies it. All
-randomness comes from the seed, so that on the cpu the same rows and seed give the same network.
+randomness comes from the seed: on the cpu the same rows and seed give the same network.
 """
 
 from __future__ import annotations
@@ -16,31 +16,32 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.arrays import Floats, Index
-from dpaudit.guessing.columns import Column, prepare
-from dpaudit.guessing.sample import Sample
+from dpaudit.arrays import Floats, Index, Labels
+from dpaudit.guessing.columns import ColumnSummary, described_past
+from dpaudit.guessing.guessers import balanced_weights
+from dpaudit.guessing.rows import LabelledRows, Past
 from dpaudit.outputs import Table
 
 Matrix: TypeAlias = npt.NDArray[np.float32]
 Sides: TypeAlias = tuple[Index, Index]  # rows of data, rows of neighbour; or as torch tensors
 SideLoss: TypeAlias = Callable[[Any, Any], Any]  # of the scores of both sides, as torch tensors
 
-_FARTHEST = 8.0  # no standardised number lies farther out: beyond, the rank tells outputs apart
-_ROWS = 65_536  # scored at a time
+_MAX_STANDARDISED = 8.0  # beyond it, the rank tells outputs apart
+_ROWS_AT_ONCE = 65_536  # scored
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard:
     """What makes outputs comparable: each column's centre, spread, ranks, words and repeats."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnSummary, ...]
 
     @staticmethod
     def of(table: Table) -> Standard:
         """Learn centres and spreads from the rows to train on."""
-        sample = Sample()
-        sample.add(table, np.zeros(len(table), dtype=np.bool_))
-        return Standard(prepare(sample))
+        past = Past()
+        past.add(table, np.zeros(len(table), dtype=np.bool_))
+        return Standard(described_past(past.seen).summaries)
 
 
 def features(table: Table, like: Standard) -> Matrix:
@@ -77,10 +78,10 @@ class Network:
         layers = [torch.as_tensor(part, device=self.device) for part in self.layers]
         found = np.empty(len(features))
         with torch.no_grad():
-            for start in range(0, len(features), _ROWS):
-                rows = torch.as_tensor(features[start : start + _ROWS], device=self.device)
+            for start in range(0, len(features), _ROWS_AT_ONCE):
+                rows = torch.as_tensor(features[start : start + _ROWS_AT_ONCE], device=self.device)
                 scores = _forward(torch, rows, layers, self.reach)
-                found[start : start + _ROWS] = scores.cpu().numpy()
+                found[start : start + _ROWS_AT_ONCE] = scores.cpu().numpy()
         return found
 
 
@@ -100,9 +101,26 @@ class Training:
     patience: int = 6
 
 
+class Neural:
+    """A dense network as a guesser; both sides weigh the same."""
+
+    def __init__(self, *, device: str | None, seed: int) -> None:
+        self._device, self._seed = device, seed
+
+    def fit(self, seen: LabelledRows) -> None:
+        """Learn from single draws."""
+        self._standard = Standard.of(seen.table)
+        rows, weights = features(seen.table, self._standard), balanced_weights(seen.labels)
+        self._network = train(rows, seen.labels, weights, seed=self._seed, device=self._device)
+
+    def log_odds(self, table: Table) -> Floats:
+        """The log-odds of every row."""
+        return self._network.scores(features(table, self._standard))
+
+
 def train(
     features: Matrix,
-    labels: npt.NDArray[np.bool_],
+    labels: Labels,
     weights: Floats | None = None,
     *,
     loss: str | SideLoss = "logistic",
@@ -155,17 +173,17 @@ def device_or_best(device: str | None) -> str:
     return "cuda" if load_torch().cuda.is_available() else "cpu"
 
 
-def _numeric(table: Table, column: Column) -> Floats:
+def _numeric(table: Table, column: ColumnSummary) -> Floats:
     """Distance from the median, its far ends drawn in, and the rank; 0 where it is no number."""
     with np.errstate(over="ignore"):
         z = (table.numbers[:, column.place] - column.median) / column.scales[-1]
-    near = np.clip(np.arcsinh(z), -_FARTHEST, _FARTHEST)
+    near = np.clip(np.arcsinh(z), -_MAX_STANDARDISED, _MAX_STANDARDISED)
     both = np.stack([near, 2.0 * column.rank(table.numbers[:, column.place]) - 1.0], axis=1)
     plain = column.plain(table)
     return both if plain is None else np.where(plain[:, None], both, 0.0)
 
 
-def _check(labels: npt.NDArray[np.bool_], weights: Floats | None, loss: str | SideLoss) -> None:
+def _check(labels: Labels, weights: Floats | None, loss: str | SideLoss) -> None:
     if labels.all() or not labels.any():
         raise ValueError("a network learns to tell two sides apart, got rows of one. Give both.")
     if isinstance(loss, str):
@@ -207,7 +225,7 @@ def _descend(
     torch: Any,
     layers: list[Any],
     loss_on: Callable[[Sides], Any],
-    labels: npt.NDArray[np.bool_],
+    labels: Labels,
     rng: np.random.Generator,
     training: Training,
 ) -> list[Matrix]:
@@ -235,7 +253,7 @@ def _copies(layers: list[Any]) -> list[Matrix]:
     return [layer.detach().cpu().numpy().copy() for layer in layers]
 
 
-def _parted(labels: npt.NDArray[np.bool_], rng: np.random.Generator) -> tuple[Sides, Sides]:
+def _parted(labels: Labels, rng: np.random.Generator) -> tuple[Sides, Sides]:
     """Rows to learn from and a fifth to judge by; where a side has one row, it serves for both."""
     learned, judged = [], []
     for side in (True, False):
