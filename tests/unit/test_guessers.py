@@ -19,11 +19,11 @@ from dpaudit.guessing import (
     OutputCounts,
     Past,
     cosines,
+    described_past,
     gaussian,
     laplace,
     newton,
     normal_scores,
-    summarise,
 )
 from dpaudit.outputs import Encoder, Table
 
@@ -51,7 +51,7 @@ def guess(guesser: Guesser, seen: LabelledRows, shown: Table) -> Floats:
 
 def test_ranks_lie_between_0_and_1_and_follow_the_past() -> None:
     values = np.random.default_rng(7).normal(size=999)
-    (column,) = summarise(past(numbers(values), np.arange(999) % 2 == 0))
+    (column,) = described_past(past(numbers(values), np.arange(999) % 2 == 0)).summaries
     assert column.rank(np.array([-1e300]))[0] > 0.0
     assert column.rank(np.array([1e300]))[0] < 1.0
     expected = (stats.rankdata(values) - 0.5 + 0.5) / 1_000
@@ -63,7 +63,7 @@ def test_what_repeats_has_an_indicator() -> None:
     encoder = Encoder()
     outputs = [*np.random.default_rng(8).normal(size=100).tolist(), *[7.0] * 50, *["no"] * 30, None]
     seen = encoder.encode(outputs)
-    (column,) = summarise(past(seen, np.arange(len(outputs)) % 2 == 0))
+    (column,) = described_past(past(seen, np.arange(len(outputs)) % 2 == 0)).summaries
     indicators = column.indicators(seen)
     assert indicators.shape == (len(outputs), 2)  # one None is no repetition
     assert sorted(indicators.sum(axis=0).tolist()) == [30.0, 50.0]
@@ -252,7 +252,7 @@ def test_a_rare_value_that_repeats_is_kept_apart_in_the_cells() -> None:
     sample = past(numbers(outputs), labels)
     (row,) = np.flatnonzero(sample.exact)
     assert (sample.table.numbers[row, 0], sample.ones[row], sample.zeros[row]) == (0.25, 10.0, 0.0)
-    (column,) = summarise(sample)
+    (column,) = described_past(sample).summaries
     assert column.repeated.tolist() == [0.25]
     leaked, *others = guess(OutputCounts(), sample, numbers([0.25, 0.3, -1.0]))[0]
     assert leaked == pytest.approx(math.log(10.5 / 0.5))
@@ -263,5 +263,5 @@ def test_whole_numbers_that_all_repeat_do_not_each_get_an_indicator() -> None:
     rng = np.random.default_rng(3)
     outputs = rng.integers(0, 5_000, size=70_000).astype(np.float64)
     sample = past(numbers(outputs), rng.random(70_000) < 0.5)
-    (column,) = summarise(sample)
+    (column,) = described_past(sample).summaries
     assert len(column.repeated) == 0

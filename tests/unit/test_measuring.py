@@ -14,7 +14,6 @@ from dpaudit.guessing import (
     Candidate,
     EndingSurface,
     GuessCounts,
-    Guesser,
     GuessRule,
     LabelledRows,
     SingleColumn,
@@ -23,7 +22,7 @@ from dpaudit.guessing import (
     candidates_for,
     ending,
     most_likely,
-    projections,
+    projections_for,
     steps,
 )
 from dpaudit.mechanism import as_mechanism
@@ -156,11 +155,6 @@ class FirstColumn:
         return table.numbers[:, 0] + noise
 
 
-def candidate(name: str, guesser: Guesser, **options: Any) -> Candidate:
-    """A candidate that looks at whole outputs."""
-    return Candidate(**{"project": lambda table: table} | options, name=name, guesser=guesser)
-
-
 def best(scores: Any, labels: Any, outputs: Table, draws: int = 100_000) -> GuessRule:
     odds = Calibration(scores, labels)
     return best_rule(FirstColumn(), odds, outputs, draws=draws, alpha=0.05)
@@ -230,12 +224,12 @@ def test_the_candidate_that_says_most_is_chosen_and_learns_all() -> None:
         )
 
     rivals = [
-        candidate(f"column {column}", BalancedLinear(), project=SingleColumn(column))
+        Candidate(f"column {column}", BalancedLinear(), project=SingleColumn(column))
         for column in (0, 1)
     ]
     seen, fresh = outputs(5_000), [outputs(3_000), outputs(2_000)]
-    name, guesser, odds, known = most_likely(rivals, seen, fresh)
-    assert name == "column 1"
+    guesser, odds, known = most_likely(rivals, seen, fresh)
+    assert guesser.name == "column 1"
     assert len(known.table) == len(known.labels) == 10_000
     low, high = odds(guesser.log_odds(Table(np.array([[0.0, -2.0], [0.0, 2.0]]), None)))
     assert low < 0.0 < high
@@ -246,11 +240,11 @@ def test_of_candidates_that_cannot_be_told_apart_the_simplest_is_chosen() -> Non
     labels = rng.random(4_000) < 0.5
     seen = LabelledRows.of(Table(rng.normal(size=(4_000, 1)) + labels[:, None], None), labels)
     rivals = [
-        candidate("intricate", FirstColumn(), complexity=3),
-        candidate("blind", FirstColumn(noise=99.0), complexity=0),
-        candidate("simple", FirstColumn(noise=0.01), complexity=1),
+        Candidate("intricate", FirstColumn(), complexity=3),
+        Candidate("blind", FirstColumn(noise=99.0), complexity=0),
+        Candidate("simple", FirstColumn(noise=0.01), complexity=1),
     ]
-    assert most_likely(rivals, seen, [seen])[0] == "simple"
+    assert most_likely(rivals, seen, [seen])[0].name == "simple"
 
 
 def test_shrinking_has_no_say_in_the_choice() -> None:
@@ -259,12 +253,12 @@ def test_shrinking_has_no_say_in_the_choice() -> None:
     numbers = rng.normal(size=(20_000, 1)) + 0.05 * labels[:, None]  # everywhere little to tell
     seen = LabelledRows.of(Table(numbers, None), labels)
     rivals = [
-        candidate("shrunk", BalancedLinear(), shrinks=True, complexity=0),
-        candidate("plain", BalancedLinear(), complexity=1),
+        Candidate("shrunk", BalancedLinear(), shrinks=True, complexity=0),
+        Candidate("plain", BalancedLinear(), complexity=1),
     ]
-    name, shrunk, _, _ = most_likely(rivals, seen, [seen])
-    assert name == "shrunk"
-    _, plain, _, _ = most_likely(rivals[1:], seen, [seen])
+    shrunk, _, _ = most_likely(rivals, seen, [seen])
+    assert shrunk.name == "shrunk"
+    plain, _, _ = most_likely(rivals[1:], seen, [seen])
     by_shrunk, by_plain = (np.abs(each.log_odds(seen.table)) for each in (shrunk, plain))
     assert np.all(by_shrunk <= by_plain)
     assert np.any(by_shrunk < by_plain)
@@ -283,9 +277,9 @@ def test_projections_of_running_totals_and_of_words() -> None:
     assert found[:, 0].tolist() == [2.0, 0.0]
     assert found[:, 1].tolist() == [5.0, 0.0]
     assert np.isfinite(found).all()
-    assert "steps" not in projections(mixed)
-    assert "sums" in projections(mixed)
-    assert list(projections(Table(np.zeros((1, 99)), None))) == ["whole"]
+    assert "steps" not in projections_for(mixed)
+    assert "sums" in projections_for(mixed)
+    assert list(projections_for(Table(np.zeros((1, 99)), None))) == ["whole"]
 
 
 def test_outputs_that_end_with_a_number_are_seen_by_place_and_number() -> None:
@@ -293,8 +287,8 @@ def test_outputs_that_end_with_a_number_are_seen_by_place_and_number() -> None:
     for row in range(30):
         numbers[row, row % 3], atoms[row, row % 3] = float(row), -1
     table = Table(numbers, atoms)
-    assert "ending" in projections(table)
-    assert "sums" not in projections(table)  # it would say the same, but never of both together
+    assert "ending" in projections_for(table)
+    assert "sums" not in projections_for(table)  # it would say the same, but never of both together
     ends = ending(table)
     assert ends.numbers[:30].tolist() == [[row % 3, row] for row in range(30)]
     assert (ends.codes()[:30] == -1).all()

@@ -135,9 +135,7 @@ def test_correlated_draws_overrate_a_mechanism_on_its_epsilon_at_most_in_a_share
         )
         for seed in range(runs)
     ]
-    assert (
-        np.mean([one.counted == 2_640 for one in found]) > 0.9
-    )  # learned from paired
+    assert np.mean([one.counted == 2_640 for one in found]) > 0.9  # learned from paired
     above = sum(one.epsilon_lower > epsilon for one in found)
     assert stats.binomtest(above, runs, alpha, alternative="greater").pvalue > 1e-6
     assert np.mean([one.epsilon_lower for one in found]) > 0.2  # and the bound is not slack either

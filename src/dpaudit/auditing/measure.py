@@ -171,6 +171,6 @@ def _chosen(source: Source, total: int, alpha: float) -> tuple[str, GuessRule]:
     to_choose = min(int(shares.to_choose * total), _MOST_CHOOSING)
     seen = source.learn(to_learn - source.made, twins=twins)
     fresh = source.draw(to_choose, twins=twins)
-    name, guesser, odds, known = most_likely(candidates_for(seen.table), seen, fresh)
+    guesser, odds, known = most_likely(candidates_for(seen.table), seen, fresh)
     draws = total - source.made
-    return name, best_rule(guesser, odds, known.table, draws=draws, alpha=alpha)
+    return guesser.name, best_rule(guesser, odds, known.table, draws=draws, alpha=alpha)

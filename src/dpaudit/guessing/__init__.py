@@ -9,13 +9,7 @@ from dpaudit.guessing.classifiers import (
     check_classifier,
     learn,
 )
-from dpaudit.guessing.columns import (
-    cosines,
-    gaussian,
-    laplace,
-    normal_scores,
-    summarise,
-)
+from dpaudit.guessing.columns import cosines, described_past, gaussian, laplace, normal_scores
 from dpaudit.guessing.ensemble import Ensemble
 from dpaudit.guessing.guessers import (
     BalancedLinear,
@@ -30,7 +24,7 @@ from dpaudit.guessing.projections import (
     SingleColumn,
     Sums,
     ending,
-    projections,
+    projections_for,
     steps,
 )
 from dpaudit.guessing.rows import Codebook, LabelledRows, Past, row_keys

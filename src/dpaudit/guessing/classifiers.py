@@ -1,10 +1,9 @@
-"""Guessers of the batch testers: chosen by name or brought by the user, taught with one part.
+"""Guessers of the batch testers, by name or the user's own, and the outputs they learn from.
 
-The event must not depend on the outputs that certify it, and neither may the table it is written
-in. So the outputs to learn from are encoded first, and those held out are read with the columns and
-words known by then: a word met for the first time among them is only "a new word", whichever it is.
-(Encoded in one go, the words of one side would have the lower codes, which tells the sides apart
-although nothing in the outputs does.)
+An event must not depend on the outputs that certify it, and neither may the table it is written in.
+So the outputs to learn from are encoded first, and those held out are read with the columns and
+words known by then: a word that is new among them is only "a new word". (Encoded in one go, the
+words of one side would have the lower codes, which alone tells the sides apart.)
 """
 
 from __future__ import annotations
@@ -130,7 +129,17 @@ def learn(
     classifier: Classifier, train: LabelledRows, *, device: str | None, rng: np.random.Generator
 ) -> Guesser:
     """Train a classifier, by name or the user's own, on labelled draws."""
-    guesser = _guesser(classifier, train.table.columns, device, rng)
+    if classifier == "auto":
+        classifier = "linear" if train.table.columns == 1 else "boosted"
+    guesser: Guesser
+    if train.table.columns == 0:
+        guesser = _Silent()
+    elif classifier == "neural":
+        guesser = Neural(device=device, seed=int(rng.integers(2**32)))
+    elif isinstance(classifier, str):
+        guesser = Remembering(BalancedLinear() if classifier == "linear" else BalancedBoosted())
+    else:
+        guesser = OwnClassifier(classifier)
     guesser.fit(train)
     return guesser
 
@@ -151,23 +160,6 @@ def check_classifier(classifier: object) -> None:
 def as_known(table: Table, known: Table) -> Table:
     """Read a table as if only the columns and words of another were known."""
     return table.as_known(np.maximum(known.codes().max(axis=0, initial=-1), NONE))
-
-
-def _guesser(
-    classifier: Classifier, columns: int, device: str | None, rng: np.random.Generator
-) -> Guesser:
-    if columns == 0:
-        return _Silent()
-    if classifier == "auto":
-        classifier = "linear" if columns == 1 else "boosted"
-    if classifier == "linear":
-        return Remembering(BalancedLinear())
-    if classifier == "boosted":
-        return Remembering(BalancedBoosted())
-    if classifier == "neural":
-        return Neural(device=device, seed=int(rng.integers(2**32)))
-    assert not isinstance(classifier, str)
-    return OwnClassifier(classifier)
 
 
 def _sample(outputs: Samples, name: str) -> Outputs:

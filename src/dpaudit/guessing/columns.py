@@ -72,34 +72,35 @@ class DescribedTable(Table):
     """Outputs beside the columns of the past: what several guessers ask is worked out once."""
 
     summaries: tuple[ColumnSummary, ...]
-    _ranks: dict[int, Floats] = field(default_factory=dict, init=False)
-    _indicators: dict[int, Floats] = field(default_factory=dict, init=False)
-    _designs: dict[FeatureMap, Floats] = field(default_factory=dict, init=False)
+    _known: dict[object, Floats] = field(default_factory=dict, init=False)
 
     def rank(self, column: ColumnSummary) -> Floats:
         """The mid-rank of every output in a column."""
-        if column.place not in self._ranks:
-            self._ranks[column.place] = column.rank(self.numbers[:, column.place])
-        return self._ranks[column.place]
+        numbers = self.numbers[:, column.place]
+        return self._once(("rank", column.place), lambda: column.rank(numbers))
 
     def indicators(self, column: ColumnSummary) -> Floats:
         """The words and repeated values of a column, as 0/1 columns."""
-        if column.place not in self._indicators:
-            self._indicators[column.place] = column.indicators(self)
-        return self._indicators[column.place]
+        return self._once(("indicators", column.place), lambda: column.indicators(self))
 
     def design(self, feature_map: FeatureMap) -> Floats:
         """The matrix of a model that adds up over the columns; first the intercept."""
-        if feature_map not in self._designs:
-            parts = [np.ones((len(self), 1))]
-            for column in self.summaries:
-                if len(column.ordered):
-                    features, plain = feature_map(column, self), column.plain(self)
-                    parts.append(features if plain is None else features * plain[:, None])
-                if column.repeats:
-                    parts.append(self.indicators(column))
-            self._designs[feature_map] = np.concatenate(parts, axis=1)
-        return self._designs[feature_map]
+        return self._once(feature_map, lambda: self._design(feature_map))
+
+    def _design(self, feature_map: FeatureMap) -> Floats:
+        parts = [np.ones((len(self), 1))]
+        for column in self.summaries:
+            if len(column.ordered):
+                features, plain = feature_map(column, self), column.plain(self)
+                parts.append(features if plain is None else features * plain[:, None])
+            if column.repeats:
+                parts.append(self.indicators(column))
+        return np.concatenate(parts, axis=1)
+
+    def _once(self, key: object, work_out: Callable[[], Floats]) -> Floats:
+        if key not in self._known:
+            self._known[key] = work_out()
+        return self._known[key]
 
 
 FeatureMap = Callable[[ColumnSummary, DescribedTable], Floats]
@@ -114,15 +115,11 @@ def described(table: Table, summaries: tuple[ColumnSummary, ...]) -> DescribedTa
 
 def described_past(seen: LabelledRows) -> DescribedTable:
     """The rows to learn from, beside their own columns."""
-    table = seen.table
-    return table if isinstance(table, DescribedTable) else described(table, summarise(seen))
-
-
-def summarise(seen: LabelledRows) -> tuple[ColumnSummary, ...]:
-    """Describe every column of the past."""
-    weight = seen.ones + seen.zeros
-    columns = range(seen.table.columns)
-    return tuple(_summary(seen.table, weight, seen.exact, place) for place in columns)
+    table, weight = seen.table, seen.ones + seen.zeros
+    if isinstance(table, DescribedTable):
+        return table
+    columns = range(table.columns)
+    return described(table, tuple(_summary(table, weight, seen.exact, at) for at in columns))
 
 
 def penalties(summaries: tuple[ColumnSummary, ...], shape: Floats) -> Floats:

@@ -55,27 +55,12 @@ class Guesser(Protocol):
         """
 
 
-class UncertainGuesser(Guesser, Protocol):
-    """A guesser that knows how little it knows."""
-
-    def uncertainty(self, table: Table, /) -> Floats:
-        """The standard deviation of the log-odds of every row."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Logistic:
     """Ridge logistic regressions `c(x) = 1/(1 + exp(-x.beta))`, each under a Gaussian prior."""
 
     mode: Floats  # of each model: (models, features)
     covariance: Floats  # (models, features, features)
-
-    @staticmethod
-    def fitted(
-        features: Floats, ones: Floats, zeros: Floats, penalty: Floats, start: Floats | None = None
-    ) -> Logistic:
-        """Learn weighted rows; `features` is (models, rows, features), `penalty` its last two."""
-        start = np.zeros_like(penalty) if start is None else start
-        return Logistic(*newton(features, ones, zeros, penalty, start))
 
     def log_odds(self, features: Floats) -> Floats:
         """The log-odds at the mode: (models, rows)."""
@@ -106,11 +91,11 @@ class LinearModels:
         table = described_past(seen)
         self._summaries = table.summaries
         penalty = np.stack([penalties(table.summaries, shape) for _, shape in self._models])
-        start = None if self.logistic is None else self.logistic.mode
-        if start is not None and start.shape != penalty.shape:
-            start = None
-        features = self.design(table)
-        self.logistic = Logistic.fitted(features, seen.ones, seen.zeros, penalty, start)
+        start = np.zeros_like(penalty)
+        if self.logistic is not None and self.logistic.mode.shape == penalty.shape:
+            start = self.logistic.mode
+        found = newton(self.design(table), seen.ones, seen.zeros, penalty, start)
+        self.logistic = Logistic(*found)
 
     def log_odds(self, table: Table) -> Floats:
         """The shrunk log-odds of each model and row."""
@@ -124,9 +109,7 @@ class LinearModels:
         """The features of each model: (models, rows, features)."""
         table = described(table, self._summaries)
         designs = [table.design(feature_map) for feature_map, _ in self._models]
-        return (
-            designs[0][None] if len(designs) == 1 else np.stack(designs)
-        )  # no copy of a large one
+        return np.stack(designs) if len(designs) > 1 else designs[0][None]  # a large one: no copy
 
 
 class BalancedLinear:

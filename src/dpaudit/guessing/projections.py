@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dpaudit.arrays import Floats, Index
-from dpaudit.guessing.guessers import Logistic
+from dpaudit.guessing.guessers import Logistic, newton
 from dpaudit.guessing.rows import LabelledRows
 from dpaudit.outputs import MINUS_INF, MISSING, NAN, NONE, PLUS_INF, Table
 
@@ -29,12 +29,12 @@ _COARSE = ((0.002, 0.01, 0.05, 0.2, 0.5, 0.95), 2)
 _FINE = ((0.002, 0.01, 0.05, 0.15, 0.3, 0.5, 0.75, 0.95), 4)
 
 
-def projections(table: Table) -> dict[str, Projection]:
+def projections_for(table: Table) -> dict[str, Projection]:
     """The ways to look at outputs like these, by name.
 
-    >>> sorted(projections(Table(np.zeros((5, 2)), None)))
+    >>> sorted(projections_for(Table(np.zeros((5, 2)), None)))
     ['column 0', 'column 1', 'steps', 'sums', 'whole']
-    >>> list(projections(Table(np.zeros((5, 1)), None)))
+    >>> list(projections_for(Table(np.zeros((5, 1)), None)))
     ['whole']
     """
     found: dict[str, Projection] = {"whole": lambda outputs: outputs}
@@ -160,7 +160,8 @@ class EndingSurface:
         features = self._features(cells)
         penalty = np.full(features.shape[2], _SHAPE_PENALTY)
         penalty[: int(self._last) + 2] = _PLACE_PENALTY
-        self._logistic = Logistic.fitted(features, ones, zeros, penalty[None])
+        start = np.zeros((1, len(penalty)))
+        self._logistic = Logistic(*newton(features, ones, zeros, penalty[None], start))
 
     def log_odds(self, table: Table) -> Floats:
         """The log-odds of every row."""
