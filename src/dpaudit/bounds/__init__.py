@@ -1,13 +1,14 @@
 """Exact bounds: numbers in, numbers out."""
 
 from dpaudit.bounds.binomial import (
+    coin_evidence,
+    dispersion_evidence,
     epsilon_from_event,
     make_ready,
     proportion_anytime,
     proportion_lower,
     proportion_upper,
 )
-from dpaudit.bounds.dispersion import coin_evidence, dispersion_evidence
 from dpaudit.bounds.means import (
     bernstein_width,
     chernoff_slack,

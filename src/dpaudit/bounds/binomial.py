@@ -1,25 +1,34 @@
-"""Exact one-sided bounds on a proportion, and the epsilon that an event certifies."""
+"""Exact bounds on proportions, the epsilon that an event certifies, and evidence from counts.
+
+Evidence that draws depend on each other is the logarithm of an e-value: it has mean at most 1 where
+the draws are independent, so it reaches `1/alpha` with probability at most `alpha`, whenever one
+looks (Ville 1939).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.arrays import Floats
+
+# How alike the draws of a call are: a call's own rate varies as a Beta variable with these counts.
+_CONCENTRATIONS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+
 
 @overload
 def proportion_lower(hits: int, draws: int, alpha: float) -> float: ...
 @overload
-def proportion_lower(
-    hits: NDArray[Any], draws: int | NDArray[Any], alpha: float
-) -> NDArray[np.float64]: ...
+def proportion_lower(hits: NDArray[Any], draws: int | NDArray[Any], alpha: float) -> Floats: ...
 @overload
-def proportion_lower(hits: int, draws: NDArray[Any], alpha: float) -> NDArray[np.float64]: ...
+def proportion_lower(hits: int, draws: NDArray[Any], alpha: float) -> Floats: ...
 def proportion_lower(
     hits: int | NDArray[Any], draws: int | NDArray[Any], alpha: float
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     """The lower Clopper-Pearson bound: below the true proportion with chance at least `1 - alpha`.
 
     It is the proportion at which seeing `hits` or more has probability exactly `alpha`; 0 without
@@ -41,14 +50,12 @@ def proportion_lower(
 @overload
 def proportion_upper(hits: int, draws: int, alpha: float) -> float: ...
 @overload
-def proportion_upper(
-    hits: NDArray[Any], draws: int | NDArray[Any], alpha: float
-) -> NDArray[np.float64]: ...
+def proportion_upper(hits: NDArray[Any], draws: int | NDArray[Any], alpha: float) -> Floats: ...
 @overload
-def proportion_upper(hits: int, draws: NDArray[Any], alpha: float) -> NDArray[np.float64]: ...
+def proportion_upper(hits: int, draws: NDArray[Any], alpha: float) -> Floats: ...
 def proportion_upper(
     hits: int | NDArray[Any], draws: int | NDArray[Any], alpha: float
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     """The upper Clopper-Pearson bound: above the true proportion with chance at least `1 - alpha`.
 
     It is the proportion at which seeing `hits` or fewer has probability exactly `alpha`; 1 when
@@ -127,9 +134,56 @@ def epsilon_from_event(p_lower: float, q_upper: float, delta: float) -> float:
     return math.log(excess) - math.log(q_upper) if q_upper > 0.0 else math.inf
 
 
+def coin_evidence(heads: NDArray[Any], tails: NDArray[Any]) -> Floats:
+    """The log e-value of heads and tails against a fair coin, for each entry.
+
+    It is the mean likelihood of all unfair coins, by the prior of Krichevsky and Trofimov (1981),
+    over the likelihood of a fair one.
+
+    >>> coin_evidence(np.array([5, 40]), np.array([5, 0])).round(2).tolist()
+    [-1.4, 25.31]
+    """
+    from scipy.special import betaln
+
+    fair = (heads + tails) * np.log(0.5)
+    return np.asarray(betaln(heads + 0.5, tails + 0.5) - betaln(0.5, 0.5) - fair)
+
+
+def dispersion_evidence(calls: Sequence[tuple[int, int]]) -> float:
+    """The log e-value of `(hits, draws)` by call against hits that are independent of each other.
+
+    The alternative is hits that are alike within a call: the rate of each call is a Beta variable
+    around the rate of the calls before it, mixed over several widths. Its likelihood over the
+    largest one of the null, that of the best single rate, is an e-value whatever the calls are and
+    whenever one stops (Wasserman, Ramdas and Balakrishnan 2020, "Universal inference").
+
+    >>> dispersion_evidence([(10, 20), (11, 20), (9, 20), (12, 20)]) < 0.0
+    True
+    >>> dispersion_evidence([(20, 20), (0, 20), (20, 20), (0, 20), (20, 20)]) > 50.0
+    True
+    """
+    from scipy.special import betaln, logsumexp, xlogy
+
+    if not calls:
+        return 0.0
+    hits, draws = np.array(calls, dtype=np.float64).T
+    before = np.cumsum(draws) - draws
+    rate = (np.cumsum(hits) - hits + 0.5) / (before + 1.0)
+    alike = [
+        betaln(hits + width * rate, draws - hits + width * (1.0 - rate))
+        - betaln(width * rate, width * (1.0 - rate))
+        for width in _CONCENTRATIONS
+    ]
+    total, made = float(hits.sum()), float(draws.sum())
+    share = total / made
+    independent = float(xlogy(total, share) + xlogy(made - total, 1.0 - share))
+    by_width = np.array([one.sum() for one in alike])
+    return float(logsumexp(by_width) - np.log(len(by_width)) - independent)
+
+
 def _counts(
     hits: int | NDArray[Any], draws: int | NDArray[Any], alpha: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Successes and failures as floats, checked and broadcast."""
     if not 0.0 < alpha < 1.0:
         raise ValueError(f"alpha must be in (0, 1), got {alpha!r}.")
@@ -142,6 +196,6 @@ def _counts(
     return successes.astype(np.float64), (total - successes).astype(np.float64)
 
 
-def _like(values: NDArray[np.float64]) -> float | NDArray[np.float64]:
+def _like(values: Floats) -> float | Floats:
     """A plain float for plain counts, an array for arrays."""
     return float(values) if values.ndim == 0 else values

@@ -64,14 +64,17 @@ def point_of(claim: Claim) -> tuple[float, float] | None:
 
 
 class _Named:
-    """What the named kinds share: one parameter `symbol` that scales them, and a saved form."""
+    """What the named kinds share: one parameter, `symbol`, that scales them, and a saved form."""
 
     __slots__ = ()
     symbol: ClassVar[str] = "epsilon"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, self.symbol, nonnegative(self.symbol, getattr(self, self.symbol)))
+
     @property
     def point(self) -> tuple[float, float] | None:
-        """The one `(epsilon, delta)` that the claim says all by; None if it is a whole profile."""
+        """The `(epsilon, delta)` that is the whole claim; None if it takes a whole profile."""
         return None
 
     @property
@@ -83,10 +86,27 @@ class _Named:
         """The same kind of claim with another strength."""
         return replace(self, **{self.symbol: value})  # type: ignore[type-var]
 
+    def delta(self, epsilon: float) -> float:
+        """The profile at `epsilon`."""
+        return self._delta(nonnegative("epsilon", epsilon))
+
+    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
+        """The levels worth betting on: the `point`, or `count` over the fall of the profile."""
+        profiles.check_count(count)
+        if self.point is not None:
+            return (self.point,)
+        return profiles.tangent_points(self.delta, self._span(), count)
+
     def to_json(self) -> dict[str, object]:
         """The form in which the claim is saved."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return {"kind": type(self).__name__, **values}
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return {"kind": type(self).__name__} | {name: getattr(self, name) for name in names}
+
+    def _delta(self, level: float) -> float:
+        raise NotImplementedError
+
+    def _span(self) -> tuple[float, float]:
+        return profiles.falling_span(self.delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +124,13 @@ class PureDP(_Named):
 
     epsilon: float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
-
     @property
     def point(self) -> tuple[float, float]:
         """`(epsilon, 0)`."""
         return self.epsilon, 0.0
 
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        return profiles.pure_delta(self.epsilon, nonnegative("epsilon", epsilon))
-
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """The one level worth betting on, whatever `count`: the claim itself."""
-        profiles.check_count(count)
-        return (self.point,)
+    def _delta(self, level: float) -> float:
+        return profiles.pure_delta(self.epsilon, level)
 
     def __str__(self) -> str:
         return f"{_text(self.epsilon)}-DP"
@@ -155,19 +166,12 @@ class ApproxDP(_Named):
         """`(epsilon, delta)`."""
         return self.epsilon, self.delta_at_epsilon
 
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        level = nonnegative("epsilon", epsilon)
+    def _delta(self, level: float) -> float:
         return profiles.approx_delta(self.epsilon, self.delta_at_epsilon, level)
 
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """The one level worth betting on, whatever `count`: the claim itself."""
-        profiles.check_count(count)
-        return (self.point,)
-
-    def with_strength(self, value: float) -> ApproxDP:
+    def with_strength(self, value: float) -> Self:
         """The claim with another epsilon and the same delta."""
-        return ApproxDP(value, self.delta_at_epsilon)
+        return type(self)(value, self.delta_at_epsilon)
 
     def to_json(self) -> dict[str, object]:
         """The form in which the claim is saved."""
@@ -196,15 +200,10 @@ class RenyiDP(_Named):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", _renyi_order(self.order))
-        object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
+        _Named.__post_init__(self)
 
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        return profiles.renyi_delta(self.order, self.epsilon, nonnegative("epsilon", epsilon))
-
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """`count` levels over the span on which the profile falls from 1 to nearly nothing."""
-        return profiles.tangent_points(self.delta, profiles.falling_span(self.delta), count)
+    def _delta(self, level: float) -> float:
+        return profiles.renyi_delta(self.order, self.epsilon, level)
 
     def __str__(self) -> str:
         return f"(order {_text(self.order)}, {_text(self.epsilon)})-Rényi DP"
@@ -227,17 +226,11 @@ class ZCDP(_Named):
     rho: float
     symbol: ClassVar[str] = "rho"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", nonnegative("rho", self.rho))
+    def _delta(self, level: float) -> float:
+        return profiles.zcdp_delta(self.rho, level)
 
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        return profiles.zcdp_delta(self.rho, nonnegative("epsilon", epsilon))
-
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """`count` levels spread over the privacy losses of the Gaussian mechanism with this rho."""
-        span = profiles.gaussian_span(math.sqrt(2.0 * self.rho))
-        return profiles.tangent_points(self.delta, span, count)
+    def _span(self) -> tuple[float, float]:
+        return profiles.gaussian_span(math.sqrt(2.0 * self.rho))  # the Gaussian mechanism's
 
     def __str__(self) -> str:
         return f"{_text(self.rho)}-zCDP"
@@ -262,16 +255,11 @@ class GaussianDP(_Named):
     mu: float
     symbol: ClassVar[str] = "mu"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", nonnegative("mu", self.mu))
+    def _delta(self, level: float) -> float:
+        return profiles.gaussian_delta(self.mu, level)
 
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        return profiles.gaussian_delta(self.mu, nonnegative("epsilon", epsilon))
-
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """`count` levels spread over the privacy losses, three standard deviations each way."""
-        return profiles.tangent_points(self.delta, profiles.gaussian_span(self.mu), count)
+    def _span(self) -> tuple[float, float]:
+        return profiles.gaussian_span(self.mu)
 
     def __str__(self) -> str:
         return f"{_text(self.mu)}-GDP"
@@ -333,7 +321,6 @@ class Profile:
     @property
     def point(self) -> None:
         """None: the claim is a whole profile."""
-        return None
 
     def to_json(self) -> dict[str, object]:
         """The form in which the claim is saved: a table of the profile."""
@@ -350,6 +337,14 @@ class Profile:
         return "privacy profile" if name is None else f"privacy profile {name!r}"
 
 
+def nonnegative(name: str, value: object) -> float:
+    """The number, if it can be a strength of a claim or a level."""
+    number = _finite(name, value, "a number >= 0")
+    if number < 0.0:
+        raise InvalidClaim(f"{name} must be >= 0, got {value!r}. 0 is the strictest claim.")
+    return number + 0.0  # -0.0 becomes 0.0
+
+
 def _finite(name: str, value: object, rule: str) -> float:
     number = math.nan
     if isinstance(value, Real) and not isinstance(value, bool):
@@ -360,14 +355,6 @@ def _finite(name: str, value: object, rule: str) -> float:
     if not math.isfinite(number):
         raise InvalidClaim(f"{name} must be {rule}, got {value!r}. Pass a finite number.")
     return number
-
-
-def nonnegative(name: str, value: object) -> float:
-    """The number, if it can be a strength of a claim or a level."""
-    number = _finite(name, value, "a number >= 0")
-    if number < 0.0:
-        raise InvalidClaim(f"{name} must be >= 0, got {value!r}. 0 is the strictest claim.")
-    return number + 0.0  # -0.0 becomes 0.0
 
 
 def _small_delta(value: object) -> float:
