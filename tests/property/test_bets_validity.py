@@ -297,7 +297,7 @@ def test_levels_rise_and_the_claim_is_one_of_them(claim: Any) -> None:
 # --- with the true densities a bet grows as fast as any bet can
 
 # (true sides, claim, pairs of draws until alpha = 0.05 that no valid test beats on average): from
-# benchmarks/reference/sequential.csv and README.md. Pairs [0] and [0, 1]; noise of scale 2/(n epsilon).
+# benchmarks/reference/sequential.csv. Pairs [0] and [0, 1]; noise of scale 2/(n epsilon).
 TANGENT_FLOORS: list[tuple[Any, Any, float, float, int]] = [
     *(
         (noise(0.0, 2 / epsilon), noise(0.5, 1 / epsilon), epsilon, 1e-5, floor)

@@ -1,4 +1,4 @@
-"""What holds of every claim: a decreasing, convex curve, nested in its strength, tight if it can be."""
+"""What holds of every claim: a decreasing, convex curve, nested in its strength, mostly tight."""
 
 import itertools
 import json

@@ -12,8 +12,8 @@ at most the `p` with
 
     p^order (1-p)^(1-order) + (1-p)^order p^(1-order) = e^((order-1) e).
 
-(The pairs of two outputs within a claim are convex and stay within it when both the sides and the
-outputs are swapped, so the best of them is symmetric: `Q(A) = 1 - P(A)`.)
+(The pairs within a claim form a convex set that swapping both sides and outputs maps to itself, so
+the best of them is symmetric: `Q(A) = 1 - P(A)`.)
 """
 
 from __future__ import annotations

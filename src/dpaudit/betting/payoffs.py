@@ -1,30 +1,25 @@
 """Payoffs of bets against a claim: one level, a Rényi divergence, and mixtures for whole profiles.
 
-**One level** `(epsilon, delta)`: the growth-optimal bet, both directions, in closed form. With `c`
-a guess of `Pr[y = 1 | x]` and a stake `a + b = 2 - delta (sup v + sup w)` on the label:
+**One level** `(epsilon, delta)` (docs/mathematics.md, section 3): the growth-optimal bet, both
+directions. With `c` a guess of `Pr[y = 1 | x]` and `a + b = 2 - delta (sup v + sup w)`:
 
     S_P = a + v - e^eps w     v = clip(c (a + b e^-eps) - a, 0, cap)         paid if y = 1
     S_Q = b - e^eps v + w     w = clip((1-c)(b + a e^-eps) - b, 0, cap)      paid if y = 0
 
-If `H_eps(P||Q) <= delta` both ways, `E[S] <= 1` for every `c`, `a` and cap fixed beforehand
-(docs/mathematics.md, section 3). Where `v > 0` this is `S_P = c (a + b e^-eps)`,
-`S_Q = (1-c) e^eps (a + b e^-eps)`, and the like for `w`; `v` and `w` are never both positive.
+Where `v > 0` this is `S_P = c (a + b e^-eps)`, `S_Q = (1-c) e^eps (a + b e^-eps)`, and the like for
+`w`; `v` and `w` are never both positive.
 
-**A Rényi divergence** (section 5): if `R_order(P||Q) <= e`, then for every bounded `g >= 0` and
-`t > 0`, by Hölder and Young, with `k = (order-1)/order` and `K = e^{k e}`,
+**A Rényi divergence** of at most `e` (section 5): with `k = (order-1)/order` and `K = e^{k e}`,
 
-    E_P[g] <= K (k t^{-1/order} E_Q[g^{1/k}] + t^k / order)
-
-which is linear in two means, hence a bet. Fully staked it pays
-
+    E_P[g] <= K (k t^{-1/order} E_Q[g^{1/k}] + t^k / order)    for every bounded g >= 0 and t > 0,
     S_P = lam g,   S_Q = lam K k t^{-1/order} (max g^{1/k} - g^{1/k}),
 
 `lam` such that the constant is `2 - lam K t^k / order`. The best `g` is `(p/q)^(order-1)`, here the
 guessed ratio, clipped at a few heights.
 
-**A whole profile**: every average of bets with `(E_P S_P + E_Q S_Q)/2 <= 1` is such a bet. The bets
-that are mixed are the label itself, for every tangent `(epsilon_j, delta_j)` of the profile and
-each direction the event "the log-odds exceed epsilon_j", staked fully,
+**A whole profile**: every average of valid bets is valid. The bets that are mixed are the label
+itself, for every tangent `(epsilon_j, delta_j)` of the profile and each direction the event "the
+log-odds exceed epsilon_j", staked fully,
 
     S_P = nu 1[A],  S_Q = (2 - delta nu) (1 - 1[A]),  nu = 2 / (delta + e^eps),
 

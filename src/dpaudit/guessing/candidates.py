@@ -11,6 +11,7 @@ how far to trust it is known from those that it had not learned.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from dpaudit.guessing.trees import BalancedBoosted
 from dpaudit.outputs import Table, stack
 
 _BOOSTED = ("whole", "steps", "sums")  # trees take long, and one column needs none
-_ORDER = ("surface", "linear", "remembering", "boosted")  # from simple to complex
 _MAX_DESIGN_CELLS = 6e7  # numbers in the design of a linear guesser
 _MAX_DEVIATIONS = 2.0  # standard deviations by which log-odds shrink
 _TYPICAL_ROWS = 10_000  # outputs that show what most are like
@@ -82,24 +82,8 @@ def candidates_for(table: Table) -> list[Candidate]:
     Guessers of a single number and of an ending are shrunk. Of many columns each says a little, and
     to shrink each would lose what they say together.
     """
-    found = []
-    for name, project in projections_for(table).items():
-        single = table.columns == 1 or name.startswith("column")
-        for kind, guesser in _guessers(name, table):
-            shrinks, complexity = (
-                kind == "surface" or (kind == "linear" and single),
-                _ORDER.index(kind),
-            )
-            found.append(
-                Candidate(
-                    f"{name}, {kind}",
-                    guesser,
-                    project=project,
-                    complexity=complexity,
-                    shrinks=shrinks,
-                )
-            )
-    return found
+    ways = projections_for(table).items()
+    return [found for name, project in ways for found in _candidates(name, project, table)]
 
 
 def most_likely(
@@ -122,15 +106,18 @@ def most_likely(
     return best, Calibration(scores, labels), known
 
 
-def _guessers(name: str, table: Table) -> Iterator[tuple[str, Guesser]]:
+def _candidates(name: str, project: Projection, table: Table) -> Iterator[Candidate]:
     if name == "ending":
-        yield "surface", EndingSurface()
+        yield Candidate(f"{name}, surface", EndingSurface(), project=project, shrinks=True)
         return
-    yield "linear", BalancedLinear(max_design_cells=_MAX_DESIGN_CELLS)
+    linear = partial(BalancedLinear, max_design_cells=_MAX_DESIGN_CELLS)
+    single = table.columns == 1 or name.startswith("column")
+    yield Candidate(f"{name}, linear", linear(), project=project, complexity=1, shrinks=single)
     if name == "whole" and _comes_again(table):
-        yield "remembering", Remembering(BalancedLinear(max_design_cells=_MAX_DESIGN_CELLS))
+        remembering = Remembering(linear())
+        yield Candidate(f"{name}, remembering", remembering, project=project, complexity=2)
     if name in _BOOSTED and table.columns > 1:
-        yield "boosted", BalancedBoosted()
+        yield Candidate(f"{name}, boosted", BalancedBoosted(), project=project, complexity=3)
 
 
 def _comes_again(table: Table) -> bool:
