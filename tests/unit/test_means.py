@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from dpaudit.bounds import (
+    BOUNDS,
     bernstein_width,
     chernoff_slack,
     mean_lower,
@@ -20,7 +21,6 @@ from dpaudit.bounds import (
     means,
     normal_quantile,
 )
-from dpaudit.bounds.means import BOUNDS
 
 
 def sequences(points: tuple[float, ...], draws: int) -> Iterator[np.ndarray[Any, Any]]:

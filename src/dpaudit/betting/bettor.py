@@ -44,7 +44,7 @@ class Book(Protocol):
     active: Index
 
     def bets(self, guessers: int) -> int:
-        """How many bets a level has, given so many guessers."""
+        """How many bets a level has with this number of guessers."""
 
     def tune(self, average: Floats, mass: Floats, settled: int) -> None:
         """Fit all bets to average guesses like these; `settled` low levels are refuted already."""

@@ -260,7 +260,7 @@ def _best_cap(tangents: Tangents, log_odds: Floats, mass: Floats) -> Tangents:
 
 
 def _grouped(ordered: Floats, weight: Floats, *, groups: int) -> tuple[Floats, Floats]:
-    """The ordered guesses in at most so many groups: enough to compare a few bets."""
+    """The ordered guesses in at most `groups` groups: enough to compare a few bets."""
     if len(ordered) <= groups:
         return ordered, weight
     low, high = ordered[0], ordered[-1] + 1e-12

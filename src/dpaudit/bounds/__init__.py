@@ -4,12 +4,15 @@ from dpaudit.bounds.binomial import (
     coin_evidence,
     dispersion_evidence,
     epsilon_from_event,
+    log_tail,
     make_ready,
     proportion_anytime,
     proportion_lower,
     proportion_upper,
+    staked_proportion_lower,
 )
 from dpaudit.bounds.means import (
+    BOUNDS,
     bernstein_width,
     chernoff_slack,
     mean_lower,
@@ -18,4 +21,3 @@ from dpaudit.bounds.means import (
     normal_quantile,
 )
 from dpaudit.bounds.rounding import percent_below, round_down, round_up
-from dpaudit.bounds.weighted_guesses import log_tail, staked_proportion_lower

@@ -25,7 +25,7 @@ _FINE, _COARSE = 128, 18  # candidates where the bound is expected, and over all
 _MAX_LOSS = 0.9  # share of the wealth that a bet may lose on one value
 _AIM = 1.1  # wealth aimed at, in units of 1/alpha: what is aimed at is only nearly reached
 _HOPELESS = -12.0  # log of a wealth that does not come back
-_VALUES_PER_GUESS = 10  # without a guess, one value in so many serves as one
+_VALUES_PER_GUESS = 10  # without a guess, every tenth value serves as one
 _ROUNDING = 1e-9  # of the log of a wealth: more than floating-point error can add
 
 

@@ -27,6 +27,7 @@ from dpaudit.outputs import Table
 
 _MAX_INDICATORS = 16  # words, and as many repeated values, with a 0/1 feature of their own
 _SCALE_SHARES = (0.12, 0.25, 0.5)  # quantiles of the distance to the median, used as scales
+_BINS = 24  # of one column, beside the smooth features: no shape escapes them
 _INTERCEPT_PENALTY, _INDICATOR_PENALTY = 30.0, 0.3  # of ridge regression
 
 
@@ -169,6 +170,25 @@ def cosines(order: int) -> FeatureMap:
     """`cos(pi k u)` of the rank `u`, for `k = 1..order`."""
     frequencies = np.pi * np.arange(1, order + 1)
     return lambda column, table: np.cos(table.rank(column)[:, None] * frequencies)
+
+
+def joined_features(columns: int) -> tuple[FeatureMap, Floats]:
+    """All features of a column together, and their penalties: the more columns, the fewer."""
+    waves = 12 if columns == 1 else 6
+    smooth = 0.3 * np.arange(1.0, waves + 1) ** 2
+    if columns == 1:
+        maps: tuple[FeatureMap, ...] = (laplace, gaussian, normal_scores, cosines(waves), _bins)
+        shape = np.concatenate([np.ones(6), smooth, np.full(_BINS, 3.0)])
+    elif columns <= 16:
+        maps, shape = (laplace, gaussian, cosines(waves)), np.concatenate([np.ones(4), smooth])
+    else:
+        maps, shape = (laplace,), np.ones(2)
+    return lambda *seen: np.concatenate([each(*seen) for each in maps], axis=1), shape
+
+
+def _bins(column: ColumnSummary, table: DescribedTable) -> Floats:
+    place = np.minimum((table.rank(column) * _BINS).astype(np.intp), _BINS - 1)
+    return np.asarray(place[:, None] == np.arange(_BINS), dtype=np.float64)
 
 
 def _standard(column: ColumnSummary, table: Table, scale: float) -> Floats:

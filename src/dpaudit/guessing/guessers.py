@@ -21,12 +21,9 @@ from dpaudit.guessing.columns import (
     ColumnSummary,
     DescribedTable,
     FeatureMap,
-    cosines,
     described,
     described_past,
-    gaussian,
-    laplace,
-    normal_scores,
+    joined_features,
     penalties,
 )
 from dpaudit.guessing.rows import LabelledRows, Past, row_keys
@@ -37,7 +34,6 @@ _MAX_NEWTON_STEPS = 5
 _MAX_LOGIT_STEP = 4.0  # nats a Newton step may move any logit: far from the mode it overshoots
 _CONVERGED_STEP = 0.01  # nats: finer than any sample can tell
 _ROWS_AT_ONCE = 65_536  # weighted, or scored
-_BINS = 24  # of one column, beside the smooth features: no shape escapes them
 _MAX_DESIGN_CELLS = 2e7  # numbers in a design: rows beyond are left out
 _PRIOR_DRAWS = 4.0  # that the guess of another guesser is worth
 
@@ -135,7 +131,7 @@ class BalancedLinear:
         self._past = Past()
         self._past.add(seen.table, seen.labels)
         summaries = described_past(self._past.seen).summaries
-        maps, shape = _balanced_features(seen.table.columns)
+        feature_map, shape = joined_features(seen.table.columns)
         part = seen.take(slice(int(self._max_design_cells / len(penalties(summaries, shape)))))
         rows, index = self._past.compress(part.table)
         weights = balanced_weights(part.labels)
@@ -143,7 +139,7 @@ class BalancedLinear:
             np.bincount(index, weights * (part.labels == side), len(rows)).astype(np.float64)
             for side in (True, False)
         )
-        self._models = LinearModels(((_joined(maps), shape),))
+        self._models = LinearModels(((feature_map, shape),))
         exact = np.ones(len(rows), dtype=np.bool_)
         rows = described(rows, summaries)
         self._models.fit(LabelledRows(rows, ones, zeros, exact, part.draws))
@@ -321,29 +317,6 @@ def newton(
         if reach.max() < _CONVERGED_STEP:
             break
     return beta, np.linalg.inv(hessian)
-
-
-def _balanced_features(columns: int) -> tuple[tuple[FeatureMap, ...], Floats]:
-    """Feature maps for a column and their ridge penalties: the more columns, the fewer of them."""
-    if columns == 1:
-        waves = 12
-        maps: tuple[FeatureMap, ...] = (laplace, gaussian, normal_scores, cosines(waves), _bins)
-        parts = [np.ones(6), 0.3 * np.arange(1.0, waves + 1) ** 2, np.full(_BINS, 3.0)]
-        return maps, np.concatenate(parts)
-    if columns <= 16:
-        waves = 6
-        smooth = 0.3 * np.arange(1.0, waves + 1) ** 2
-        return (laplace, gaussian, cosines(waves)), np.concatenate([np.ones(4), smooth])
-    return (laplace,), np.ones(2)
-
-
-def _joined(maps: tuple[FeatureMap, ...]) -> FeatureMap:
-    return lambda column, table: np.concatenate([each(column, table) for each in maps], axis=1)
-
-
-def _bins(column: ColumnSummary, table: DescribedTable) -> Floats:
-    place = np.minimum((table.rank(column) * _BINS).astype(np.intp), _BINS - 1)
-    return np.asarray(place[:, None] == np.arange(_BINS), dtype=np.float64)
 
 
 def _counts(bins: int, place: Index, ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
