@@ -14,17 +14,8 @@ import mpmath as mp  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
-from dpaudit.claims import (
-    ZCDP,
-    ApproxDP,
-    Claim,
-    GaussianDP,
-    Profile,
-    PureDP,
-    RenyiDP,
-    Scalable,
-    point_of,
-)
+import dpaudit.claims
+from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP, Scalable
 from dpaudit.errors import InvalidClaim
 
 DIGITS = 60
@@ -317,7 +308,7 @@ def test_the_parameter_that_scales_a_claim(
     ids=str,
 )
 def test_the_point_of_a_claim(claim: Any, point: tuple[float, float] | None) -> None:
-    assert claim.point == point_of(claim) == point
+    assert claim.point == dpaudit.claims.point_of(claim) == point
 
 
 def test_a_claim_of_ones_own_needs_no_point() -> None:
@@ -326,7 +317,7 @@ def test_a_claim_of_ones_own_needs_no_point() -> None:
             return math.exp(-epsilon)
 
     assert isinstance(Own(), Claim)
-    assert point_of(Own()) is None
+    assert dpaudit.claims.point_of(Own()) is None
 
 
 def test_claims_load_neither_numpy_nor_scipy() -> None:

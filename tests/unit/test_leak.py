@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import dpaudit
+import dpaudit.claims
 from dpaudit.betting import (
     Tangents,
     draws_for_leak,
@@ -16,16 +17,7 @@ from dpaudit.betting import (
     renyi_growth,
     tangent_growth,
 )
-from dpaudit.claims import (
-    ZCDP,
-    ApproxDP,
-    Claim,
-    GaussianDP,
-    Profile,
-    PureDP,
-    RenyiDP,
-    claim_from_json,
-)
+from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,7 +72,7 @@ def test_a_profile_needs_what_its_saved_form_needs() -> None:
     """Or a file would not say what the audit said."""
     for delta in (PureDP(1.0).delta, GaussianDP(7.0).delta, lambda level: 0.5 * math.exp(-level)):
         claim = Profile(delta)
-        assert leak_growth(claim_from_json(claim.to_json())) == leak_growth(claim)
+        assert leak_growth(dpaudit.claims.claim_from_json(claim.to_json())) == leak_growth(claim)
 
 
 CLAIMS: list[Claim] = [

@@ -12,7 +12,6 @@ from dpaudit.bounds.binomial import (
     staked_proportion_lower,
 )
 from dpaudit.bounds.means import (
-    BOUNDS,
     bernstein_width,
     chernoff_slack,
     mean_lower,
