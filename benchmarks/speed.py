@@ -33,9 +33,9 @@ Result = TypeVar("Result")
 PARTS: dict[str, dict[str, tuple[str, ...]]] = {
     "draw": {"Run.draw_labelled": ("draw_labelled",)},
     "encode": {"Run.draw_labelled": ("Encoder.encode",)},
-    "guess": {"PairBettor.play": ("Sample.compress", "Ensemble.guesses", "Ensemble.average")},
+    "guess": {"PairBettor.play": ("Past.compress", "Ensemble.guesses", "Ensemble.average")},
     "bet": {"PairBettor.play": ("TangentBook.log_payoffs", "PairBettor._crossing")},
-    "learn": {"PairBettor.play": ("PairBettor._fit", "PairBettor.learn", "Ensemble.score")},
+    "learn": {"PairBettor.play": ("PairBettor._fitted", "PairBettor.learn", "Ensemble.score")},
 }
 
 

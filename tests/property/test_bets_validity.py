@@ -19,14 +19,14 @@ from scipy import stats
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, ndtr
 
-from dpaudit.betting import Portfolio, RenyiBets, Tangents, book_for, growth, tune
+from dpaudit.betting import MixedBet, RenyiBets, Tangents, book_for, growth, tune
 from dpaudit.claims import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP
 
 Floats = npt.NDArray[np.float64]
 Sides = tuple[Floats, Floats]  # the probabilities of the outcomes on `data` and on `neighbour`
 
 FAIR = 1.0 + 1e-12
-BOLDEST = 30.0  # nats: what the experts' guesses are clipped at, so no past holds more
+BOLDEST = 30.0  # nats: what guesses are clipped at, so no past holds more
 PURE, APPROX, CELLS = 2, 4, 64  # outcomes of the extremal pairs
 
 
@@ -167,7 +167,7 @@ def test_tangents_are_fair_to_any_pair_at_its_own_delta(
 
 @given(log_uniform(0.05, 6.0), st.floats(1.1, 4.0))
 def test_a_tangent_gives_nothing_away(epsilon: float, boldness: float) -> None:
-    """On its extremal pair a bet that leans the right way is fair to within the rounding."""
+    """On its extremal pair a bet that is tilted the right way is fair to within the rounding."""
     bets = Tangents(*(np.array([value]) for value in (epsilon, 0.0, 1.0, BOLDEST)))
     told = boldness * epsilon * np.array([1.0, -1.0])
     means = means_of_logs(randomized_response(epsilon), bets.log_payoffs(told))
@@ -187,25 +187,25 @@ def test_no_bet_is_placed_that_is_expected_to_lose(
 
 
 @given(mus, arrays(st.floats(-8.0, 14.0), 9), arrays(wild, 10), past, above)
-def test_portfolios_are_fair_to_gaussian_dp(
+def test_mixed_bets_are_fair_to_gaussian_dp(
     mu: float, edges: Floats, guesses: Floats, past: Sides, more: Floats
 ) -> None:
     sides = gaussian_cells(mu, edges)
     for level in (mu, mu + more[-1]):
-        bets = Portfolio(GaussianDP(level))
+        bets = MixedBet(GaussianDP(level))
         bets.tune(*past)
         assert means_of_logs(sides, bets.log_payoffs(guesses)).max() <= FAIR
 
 
 @given(mus, st.floats(-3.0, 3.0), st.floats(-0.5, 0.5), past)
-def test_portfolios_are_fair_to_gaussians_whose_ratio_is_known(
+def test_mixed_bets_are_fair_to_gaussians_whose_ratio_is_known(
     mu: float, boldness: float, offset: float, past: Sides
 ) -> None:
     sides = fine_cells(mu)
     told = offset + boldness * np.log(np.maximum(sides[0], 1e-300) / np.maximum(sides[1], 1e-300))
     profile = Profile(GaussianDP(mu).delta)
     for claim in (GaussianDP(mu), profile, RenyiDP(2.5, 2.5 * mu**2 / 2), ZCDP(mu**2 / 2)):
-        bets = Portfolio(claim)
+        bets = MixedBet(claim)
         for guesses, mass in ((told.clip(-BOLDEST, BOLDEST), 1e4 * sides[0]), past):
             bets.tune(guesses, mass)
             assert means_of_logs(sides, bets.log_payoffs(told)).max() <= FAIR
@@ -225,14 +225,14 @@ def test_direct_bets_are_fair_to_any_pair_at_its_own_divergence(
 
 
 @given(st.floats(0.01, 0.99), log_uniform(1e-3, 3.0), orders, arrays(wild, 2), past)
-def test_renyi_portfolios_are_fair_to_two_points(
+def test_renyi_mixed_bets_are_fair_to_two_points(
     likely: float, tilt: float, order: float, guesses: Floats, past: Sides
 ) -> None:
     data = np.array([likely, 1.0 - likely])
     tilted = data * np.exp([-tilt, tilt])
     sides = data, tilted / tilted.sum()
     for claim in (RenyiDP(order, renyi(order, sides)), ZCDP(zcdp(sides))):
-        bets = Portfolio(claim)
+        bets = MixedBet(claim)
         for told in (guesses, np.log(sides[0] / sides[1])):
             bets.tune(*past)
             assert means_of_logs(sides, bets.log_payoffs(told)).max() <= FAIR
@@ -247,8 +247,8 @@ def test_direct_bets_of_high_order_are_finite(order: float) -> None:
     assert mean_payoff(sides, *bets.payoffs(truth)).max() <= FAIR
 
 
-def test_before_it_is_tuned_a_portfolio_pays_exactly_one() -> None:
-    for logs in Portfolio(GaussianDP(1.0)).log_payoffs(np.array([-1e6, 0.0, 2.0])):
+def test_before_it_is_tuned_a_mixed_bet_pays_exactly_one() -> None:
+    for logs in MixedBet(GaussianDP(1.0)).log_payoffs(np.array([-1e6, 0.0, 2.0])):
         assert np.all(logs == 0.0)
 
 
@@ -281,9 +281,9 @@ def test_a_book_is_fair_at_every_level_that_the_pair_keeps(claim: Any, sides: Si
             book.tune(seen.clip(-BOLDEST, BOLDEST), rng.exponential(1e3, size=size), settled)
             wilder = rng.standard_cauchy(size=size) * rng.choice([1.0, 100.0])
             told = np.stack([seen, truth, 3.0 * truth, wilder])
-            for average in told:  # several hands bet on each level: the average and the experts
+            for average in told:  # each level has several bets: by the average and by every guesser
                 means = means_of_logs(sides, book.log_payoffs(average, told))
-                assert means.shape == (book.hands(len(told)), len(book.active))
+                assert means.shape == (book.bets(len(told)), len(book.active))
                 assert means[:, book.active >= book.place].max() <= FAIR
 
 
@@ -297,7 +297,7 @@ def test_levels_rise_and_the_claim_is_one_of_them(claim: Any) -> None:
 # --- with the true densities a bet grows as fast as any bet can
 
 # (true sides, claim, pairs of draws until alpha = 0.05 that no valid test beats on average): from
-# shared/reference/sequential.csv and README.md. Pairs [0] and [0, 1]; noise of scale 2/(n epsilon).
+# benchmarks/reference/sequential.csv. Pairs [0] and [0, 1]; noise of scale 2/(n epsilon).
 TANGENT_FLOORS: list[tuple[Any, Any, float, float, int]] = [
     *(
         (noise(0.0, 2 / epsilon), noise(0.5, 1 / epsilon), epsilon, 1e-5, floor)
@@ -344,15 +344,15 @@ def test_a_tuned_tangent_reaches_the_floor(
     data: Any, neighbour: Any, epsilon: float, delta: float, floor: int
 ) -> None:
     truth, sides = narrow_cells(data, neighbour)
-    mass = 1e9 * (sides[0] + sides[1])  # so much evidence that the stake leans where it pays
+    mass = 1e9 * (sides[0] + sides[1])  # so much evidence that the stake is tilted where it pays
     bets = tune(truth, mass, np.array([epsilon]), np.array([delta]))
     needed = pairs_needed(sides, bets.log_payoffs(truth))
     assert needed == pytest.approx(floor, rel=0.02, abs=0.5)  # the floors are whole numbers
 
 
-# Claim, floor, and the share of the best growth that a portfolio of events must reach: indicator
+# Claim, floor, and the share of the best growth that a mixture of events must reach: indicator
 # events lose more, the further the claim lies from the truth.
-PORTFOLIO_FLOORS = [
+MIXED_FLOORS = [
     (GaussianDP(0.5), 54, 0.7),
     (GaussianDP(0.8), 339, 0.8),
     (GaussianDP(0.9), 1360, 0.9),
@@ -360,11 +360,11 @@ PORTFOLIO_FLOORS = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "floor", "share"), PORTFOLIO_FLOORS, ids=str)
-def test_a_portfolio_comes_near_the_floor(claim: Any, floor: int, share: float) -> None:
+@pytest.mark.parametrize(("claim", "floor", "share"), MIXED_FLOORS, ids=str)
+def test_a_mixed_bet_comes_near_the_floor(claim: Any, floor: int, share: float) -> None:
     """Against N(1, 1) and N(0, 1); tuned ten times, as in an audit of a few hundred draws."""
     truth, sides = narrow_cells(stats.norm(1.0), stats.norm(0.0))
-    bets = Portfolio(claim)
+    bets = MixedBet(claim)
     for _ in range(10):
         bets.tune(truth, 1e9 * (sides[0] + sides[1]))
     assert floor / pairs_needed(sides, bets.log_payoffs(truth)) >= share

@@ -1,4 +1,4 @@
-"""What holds of every claim: a decreasing, convex curve, nested in its dial, tight if it can be."""
+"""What holds of every claim: a decreasing, convex curve, nested in its strength, mostly tight."""
 
 import itertools
 import json
@@ -9,18 +9,8 @@ import mpmath as mp  # type: ignore[import-untyped]
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dpaudit.claims import (
-    ZCDP,
-    ApproxDP,
-    Claim,
-    GaussianDP,
-    Profile,
-    PureDP,
-    RenyiDP,
-    Scalable,
-    claim_from_json,
-    parse_claim,
-)
+import dpaudit.claims
+from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP, Scalable
 
 ROUNDING = 1e-9
 
@@ -125,12 +115,15 @@ def test_levels_are_ordered_points_of_the_profile(claim: Any, count: int) -> Non
 
 @given(claims)
 def test_saved_and_printed_forms_are_the_claim(claim: Any) -> None:
-    assert claim_from_json(json.loads(json.dumps(claim.to_json()))) == claim
+    assert dpaudit.claims.claim_from_json(json.loads(json.dumps(claim.to_json()))) == claim
     fields = {name: value for name, value in claim.to_json().items() if name != "kind"}
-    assert parse_claim(",".join(f"{name}={value!r}" for name, value in fields.items())) == claim
+    assert (
+        dpaudit.claims.parse_claim(",".join(f"{name}={value!r}" for name, value in fields.items()))
+        == claim
+    )
 
 
 @given(tight, levels)
 def test_a_saved_profile_never_promises_more(claim: Claim, level: float) -> None:
-    loaded = claim_from_json(Profile(claim.delta).to_json())
+    loaded = dpaudit.claims.claim_from_json(Profile(claim.delta).to_json())
     assert loaded.delta(level) >= claim.delta(level) * (1 - ROUNDING)

@@ -14,7 +14,7 @@ from reported import not_refuted, refuted
 from dpaudit.auditing import EpsilonBound
 from dpaudit.bounds import percent_below
 from dpaudit.claims import ApproxDP, PureDP
-from dpaudit.guessing import Counts
+from dpaudit.guessing import GuessCounts
 from dpaudit.neighbours import Pair
 from dpaudit.report import (
     CURVE,
@@ -58,7 +58,7 @@ def test_a_measured_epsilon_errs_to_the_safe_side(epsilon: float, alpha: float) 
         epsilon_lower=epsilon,
         alpha=alpha,
         rule="",
-        counts=Counts(),
+        counts=GuessCounts(),
         counted=0,
         samples=1_000,
         seconds=0.0,

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import HealthWarning
-from dpaudit.mechanism import Batch, Mechanism, as_mechanism, draw_labelled, draw_paired, draw_side
+from dpaudit.mechanism import (
+    LabelledOutputs,
+    Mechanism,
+    as_mechanism,
+    draw_labelled,
+    draw_paired,
+    draw_side,
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ def tagged(data: list[int], size: int) -> np.ndarray[Any, Any]:
     return data[0] + np.arange(size)
 
 
-def check_interleaved(batch: Batch, size: int) -> None:
+def check_interleaved(batch: LabelledOutputs, size: int) -> None:
     """Each side's outputs are its draws 0, 1, 2, ... in order, and stand where its labels are."""
     assert len(batch.outputs) == len(batch.labels) == size
     outputs = np.array(batch.outputs)
@@ -75,7 +82,9 @@ def test_integers_beside_floats_become_floats() -> None:
 
 
 @pytest.mark.parametrize("draw", [draw_labelled, draw_paired])
-def test_the_same_seed_gives_the_same_batch_and_stays_as_it_was(draw: Callable[..., Batch]) -> None:
+def test_the_same_seed_gives_the_same_batch_and_stays_as_it_was(
+    draw: Callable[..., LabelledOutputs],
+) -> None:
     mechanism, pair, root = as_mechanism(with_rng), Two([1.0], [0.0]), seed(5)
     first, second = (draw(mechanism, pair, 100, root) for _ in range(2))
     np.testing.assert_array_equal(first.outputs, second.outputs)

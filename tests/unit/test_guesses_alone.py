@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.guessing import Ensemble, Labelled, Sample, recipes
+from dpaudit.guessing import Ensemble, LabelledRows, Past, candidates_for
 from dpaudit.outputs import Encoder, Table
 
 Make = Callable[[int, np.random.Generator], Any]
@@ -47,34 +47,34 @@ def odd_outputs(encoder: Encoder, make: Make, rng: np.random.Generator) -> Table
 
 @pytest.mark.parametrize("size", [30, 700, 6_000])
 @pytest.mark.parametrize("form", FORMS)
-def test_experts_guess_each_output_by_itself(form: str, size: int) -> None:
-    rng, encoder, sample = np.random.default_rng(1), Encoder(), Sample()
+def test_the_ensemble_guesses_each_output_by_itself(form: str, size: int) -> None:
+    rng, encoder, past = np.random.default_rng(1), Encoder(), Past()
     labels = rng.random(size) < 0.5
-    sample.add(encoder.encode(FORMS[form](size, rng)), labels)
+    past.add(encoder.encode(FORMS[form](size, rng)), labels)
     ensemble = Ensemble(len(encoder.names))
-    ensemble.fit(sample)
+    ensemble.fit(past.seen)
     table = odd_outputs(encoder, FORMS[form], rng)
-    rows, index = sample.compress(table)
+    rows, index = past.compress(table)
     together = ensemble.guesses(rows)[:, index]
     for place in range(len(table)):
-        rows, index = sample.compress(table.take([place]))
+        rows, index = past.compress(table.take([place]))
         np.testing.assert_allclose(
             ensemble.guesses(rows)[:, index][:, 0], together[:, place], atol=1e-9
         )
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_readers_guess_each_output_by_itself(form: str) -> None:
+def test_candidates_guess_each_output_by_itself(form: str) -> None:
     rng, encoder = np.random.default_rng(1), Encoder()
     labels = rng.random(900) < 0.5
-    seen = Labelled(encoder.encode(FORMS[form](900, rng)), labels)
+    seen = LabelledRows.of(encoder.encode(FORMS[form](900, rng)), labels)
     table = odd_outputs(encoder, FORMS[form], rng)
-    for recipe in recipes(seen.table):
-        reader = recipe.set_back(recipe.taught(seen), seen)
-        together = reader(table)
+    for candidate in candidates_for(seen.table):
+        candidate.fit(seen)
+        together = candidate.log_odds(table)
         for place in range(len(table)):
-            alone = reader(Table(table.numbers[[place]], _if_any(table, place)))
-            np.testing.assert_allclose(alone[0], together[place], atol=1e-9, err_msg=recipe.name)
+            alone = candidate.log_odds(Table(table.numbers[[place]], _if_any(table, place)))
+            np.testing.assert_allclose(alone[0], together[place], atol=1e-9, err_msg=candidate.name)
 
 
 def _if_any(table: Table, place: int) -> Any:

@@ -16,7 +16,7 @@ import pytest
 
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpaudit.errors import Underpowered
-from dpaudit.guessing import BoostedScore, LinearScore, Share
+from dpaudit.guessing import BalancedBoosted, BalancedLinear, Guesser, Share
 from dpaudit.testers import BatchTester, Curve, Examiner, Finding, HockeyStickTester
 from dpaudit.zoo import SVT3, SVT4, SVT5, SVT6
 
@@ -315,8 +315,8 @@ def test_an_unknown_bound_is_an_error() -> None:
         HockeyStickTester(bound="best")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("score", [LinearScore, BoostedScore])
-def test_scores_follow_the_likelihood_ratio(score: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("guesser", [BalancedLinear(), BalancedBoosted()])
+def test_scores_follow_the_likelihood_ratio(guesser: Guesser) -> None:
     """Of Laplace noise it rises between the two centres and is flat beyond."""
     train, _ = Share(training=0.9, most=10_000).part(
         laplace(1.0, 10_000), laplace(0.0, 10_000, seed=1), np.random.default_rng(0)
@@ -324,16 +324,17 @@ def test_scores_follow_the_likelihood_ratio(score: Callable[..., Any]) -> None:
     points, _ = Share(training=0.5, most=3).part(
         np.array([-1.0] * 6), np.array([2.0] * 6), np.random.default_rng(0)
     )
-    scores = score(train)(points.table)
-    assert np.allclose(np.sort(scores), [-1.0] * 3 + [1.0] * 3, atol=0.35)
+    guesser.fit(train)
+    assert np.allclose(np.sort(guesser.log_odds(points.table)), [-1.0] * 3 + [1.0] * 3, atol=0.35)
 
 
 def test_a_score_does_not_depend_on_the_size_of_a_side() -> None:
     train, _ = Share(training=0.9, most=10_000).part(
         laplace(0.0, 10_000), laplace(0.0, 500, seed=1), np.random.default_rng(0)
     )
-    for score in (LinearScore(train), BoostedScore(train)):
-        assert abs(float(np.mean(score(train.table)))) < 0.4
+    for guesser in (BalancedLinear(), BalancedBoosted()):
+        guesser.fit(train)
+        assert abs(float(np.mean(guesser.log_odds(train.table)))) < 0.4
 
 
 def test_same_seed_same_finding() -> None:

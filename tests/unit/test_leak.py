@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import dpaudit
+import dpaudit.claims
 from dpaudit.betting import (
     Tangents,
     draws_for_leak,
@@ -69,11 +70,9 @@ def test_no_pair_of_two_outputs_within_a_renyi_claim_is_guessed_better(
 
 def test_a_profile_needs_what_its_saved_form_needs() -> None:
     """Or a file would not say what the audit said."""
-    from dpaudit.claims import claim_from_json
-
     for delta in (PureDP(1.0).delta, GaussianDP(7.0).delta, lambda level: 0.5 * math.exp(-level)):
         claim = Profile(delta)
-        assert leak_growth(claim_from_json(claim.to_json())) == leak_growth(claim)
+        assert leak_growth(dpaudit.claims.claim_from_json(claim.to_json())) == leak_growth(claim)
 
 
 CLAIMS: list[Claim] = [
@@ -96,7 +95,7 @@ CLAIMS: list[Claim] = [
 @pytest.mark.parametrize("claim", CLAIMS, ids=str)
 @pytest.mark.filterwarnings("ignore::dpaudit.HealthWarning")
 def test_a_total_leak_is_refuted_within_twice_the_draws(claim: Claim) -> None:
-    """At alpha 1e-6; what the experts must learn first costs about 20 draws."""
+    """At alpha 1e-6; what the guessers must learn first costs about 20 draws."""
 
     def leak(data: list[float], size: int, rng: np.random.Generator) -> Floats:
         return np.full(size, float(len(data)))

@@ -20,7 +20,6 @@ from dpaudit.bounds import (
     means,
     normal_quantile,
 )
-from dpaudit.bounds.means import BOUNDS
 
 
 def sequences(points: tuple[float, ...], draws: int) -> Iterator[np.ndarray[Any, Any]]:
@@ -134,7 +133,7 @@ def test_formulas_by_hand() -> None:
     assert normal_quantile(0.0125) == pytest.approx(stats.norm.isf(0.0125), rel=1e-12)
 
 
-@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("bound", means.BOUNDS)
 def test_edges(bound: str) -> None:
     none, one = np.empty(0), np.array([0.7])
     assert (mean_lower(none, 0.05, bound=bound), mean_upper(none, 0.05, bound=bound)) == (0, 1)
@@ -192,7 +191,7 @@ def test_a_wrong_guess_costs_power_only() -> None:
 def test_lower_and_upper_mirror_each_other() -> None:
     rng = np.random.default_rng(2)
     values, guess = rng.beta(0.5, 3, 3000), rng.beta(0.5, 3, 1000)
-    for bound in BOUNDS:
+    for bound in means.BOUNDS:
         upper = mean_upper(values, 0.02, bound=bound, guess=guess)
         mirrored = 1 - mean_lower(1 - values, 0.02, bound=bound, guess=1 - guess)
         assert upper == pytest.approx(mirrored, rel=1e-9)
@@ -201,7 +200,7 @@ def test_lower_and_upper_mirror_each_other() -> None:
 def test_a_smaller_alpha_gives_a_wider_bound_and_arguments_stay() -> None:
     values = np.random.default_rng(3).random(2000)
     before = values.copy()
-    for bound in BOUNDS:
+    for bound in means.BOUNDS:
         wide, narrow = (mean_lower(values, alpha, bound=bound) for alpha in (1e-6, 0.1))
         assert wide < narrow < values.mean()
         assert mean_lower(values, 0.1, bound=bound) == narrow

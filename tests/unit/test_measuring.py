@@ -9,31 +9,30 @@ from scipy import stats
 
 import dpaudit
 from dpaudit.guessing import (
-    Counts,
-    Guess,
-    Labelled,
-    LinearScore,
-    Reader,
-    Recipe,
-    Single,
-    Surface,
-    best_guess,
+    BalancedLinear,
+    Calibration,
+    Candidate,
+    EndingSurface,
+    GuessCounts,
+    GuessRule,
+    LabelledRows,
+    SingleColumn,
+    Sums,
+    best_rule,
+    candidates_for,
     ending,
     most_likely,
-    recipes,
+    projections_for,
     steps,
-    views,
 )
-from dpaudit.guessing.reader import Odds
-from dpaudit.guessing.views import Sums
 from dpaudit.mechanism import as_mechanism
 from dpaudit.outputs import MISSING, NONE, Encoder, Table
 from dpaudit.zoo import SVT3, SVT5, LaplaceCount, PrefixSum, RandomizedResponse
 
 
-def counts(right: int, guesses: int) -> Counts:
+def counts(right: int, guesses: int) -> GuessCounts:
     """Guesses that all have the largest stake."""
-    return Counts(right=(0, 0, 0, 0, right), guesses=(0, 0, 0, 0, guesses))
+    return GuessCounts(right=(0, 0, 0, 0, right), guesses=(0, 0, 0, 0, guesses))
 
 
 def test_the_epsilon_of_guesses_is_the_logit_of_an_exact_bound() -> None:
@@ -41,7 +40,7 @@ def test_the_epsilon_of_guesses_is_the_logit_of_an_exact_bound() -> None:
         share = stats.beta.ppf(alpha, right, guesses - right + 1)
         found = counts(right, guesses).epsilon_lower(alpha)
         assert found == pytest.approx(np.log(share / (1 - share)))
-    assert Counts().epsilon_lower(0.05) == 0.0
+    assert GuessCounts().epsilon_lower(0.05) == 0.0
     assert counts(10, 100).epsilon_lower(0.05) == 0.0
 
 
@@ -50,8 +49,8 @@ def test_guesses_that_are_all_right_certify_a_finite_epsilon() -> None:
 
 
 def test_guesses_with_a_large_stake_count_more() -> None:
-    sure_ones_right = Counts(right=(500, 0, 0, 0, 700), guesses=(1_000, 0, 0, 0, 1_000))
-    others_right = Counts(right=(700, 0, 0, 0, 500), guesses=(1_000, 0, 0, 0, 1_000))
+    sure_ones_right = GuessCounts(right=(500, 0, 0, 0, 700), guesses=(1_000, 0, 0, 0, 1_000))
+    others_right = GuessCounts(right=(700, 0, 0, 0, 500), guesses=(1_000, 0, 0, 0, 1_000))
     assert sure_ones_right.epsilon_lower(0.05) > counts(1_200, 2_000).epsilon_lower(0.05)
     assert others_right.epsilon_lower(0.05) < counts(1_200, 2_000).epsilon_lower(0.05)
 
@@ -60,6 +59,11 @@ def test_guesses_with_a_large_stake_count_more() -> None:
 def test_a_mechanism_exactly_on_its_epsilon_is_overrated_at_most_in_a_share_alpha(
     epsilon: float,
 ) -> None:
+    """Null: each of 150 bounds is above epsilon with probability at most 0.2.
+
+    False alarm 9e-5 (50 or more of 150); against a rate of 0.45 the power is 0.998. That no bound
+    is above at all, where the rate is 0.2 as it should nearly be, has probability 3e-15.
+    """
     runs, alpha = 150, 0.2
     above = 0
     for seed in range(runs):
@@ -72,6 +76,11 @@ def test_a_mechanism_exactly_on_its_epsilon_is_overrated_at_most_in_a_share_alph
 
 
 def test_most_of_a_laplace_epsilon_is_certified() -> None:
+    """Null: each of 8 bounds is above epsilon with probability at most 0.001.
+
+    False alarm 0.008 (one or more of 8, fixed seeds); a bound that is above epsilon in half of all
+    runs is caught with probability 0.996. The mean, 0.95 or more, guards the power of the method.
+    """
     found = [
         dpaudit.measure_epsilon(
             LaplaceCount(1.0), [1.0], [], alpha=0.001, samples=100_000, rng=seed
@@ -79,7 +88,7 @@ def test_most_of_a_laplace_epsilon_is_certified() -> None:
         for seed in range(8)
     ]
     assert np.mean([one.epsilon_lower for one in found]) > 0.95
-    assert max(one.epsilon_lower for one in found) <= 1.0  # but for one run in a hundred
+    assert max(one.epsilon_lower for one in found) <= 1.0
     for one in found:
         assert one.samples == 100_000
         assert one.right <= one.guesses <= one.counted < one.samples
@@ -142,8 +151,23 @@ def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) 
         dpaudit.measure_epsilon(LaplaceCount(1.0), [1.0], [], **options)
 
 
-def _reader() -> Reader:
-    return Reader(name="x", view=lambda table: table, score=lambda table: table.numbers[:, 0])
+class FirstColumn:
+    """A guesser that has nothing to learn: the first column, with noise if it is asked for."""
+
+    def __init__(self, noise: float = 0.0) -> None:
+        self._noise, self._rng = noise, np.random.default_rng(5)
+
+    def fit(self, seen: LabelledRows) -> None:
+        pass
+
+    def log_odds(self, table: Table) -> Any:
+        noise = self._rng.normal(scale=self._noise, size=len(table)) if self._noise else 0.0
+        return table.numbers[:, 0] + noise
+
+
+def best(scores: Any, labels: Any, outputs: Table, draws: int = 100_000) -> GuessRule:
+    odds = Calibration(scores, labels)
+    return best_rule(FirstColumn(), odds, outputs, draws=draws, alpha=0.05)
 
 
 def _logistic(size: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -155,15 +179,16 @@ def _logistic(size: int, rng: np.random.Generator) -> tuple[Any, Any]:
 def test_odds_are_learned_from_labels() -> None:
     scores, labels = _logistic(200_000, np.random.default_rng(5))
     shown = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
-    assert np.abs(Odds(100.0 * scores, labels)(100.0 * shown) - shown).max() < 0.1
+    assert np.abs(Calibration(100.0 * scores, labels)(100.0 * shown) - shown).max() < 0.1
 
 
 def test_a_guess_abstains_where_the_odds_are_low_and_stakes_more_where_they_are_high() -> None:
-    odds = Odds(*_logistic(200_000, np.random.default_rng(5)))
-    guess = Guess(reader=_reader(), odds=odds, aim=1.0, scale=0.2)
+    odds = Calibration(*_logistic(200_000, np.random.default_rng(5)))
+    rule = GuessRule(guesser=FirstColumn(), calibration=odds, aim=1.0, scale=0.2)
     table = Encoder().encode(np.array([1.3, 9.0, 0.0, -1.3, -9.0]))  # 1.3 exceeds 1 by .055
     labels = np.array([True, False, True, False, False])
-    assert guess.count(table, labels) == Counts(right=(0, 0, 2, 0, 1), guesses=(0, 0, 2, 0, 2))
+    found = rule.count(table, labels)
+    assert found == GuessCounts(right=(0, 0, 2, 0, 1), guesses=(0, 0, 2, 0, 2))
 
 
 def test_where_odds_hardly_rise_all_outputs_are_guessed() -> None:
@@ -173,15 +198,13 @@ def test_where_odds_hardly_rise_all_outputs_are_guessed() -> None:
     scores = np.where(labels == (rng.random(50_000) < 0.6), 1.0, -1.0)
     scores += rng.normal(scale=0.01, size=50_000)
     outputs = Encoder().encode(scores)
-    guess = best_guess(_reader(), Odds(scores, labels), outputs, draws=100_000, alpha=0.05)
-    assert sum(guess.count(outputs, labels).guesses) > 49_000
+    assert sum(best(scores, labels, outputs).count(outputs, labels).guesses) > 49_000
 
 
 def test_where_odds_rise_without_end_only_the_surest_outputs_are_guessed() -> None:
     scores, labels = _logistic(50_000, np.random.default_rng(5))
     outputs = Encoder().encode(scores)
-    guess = best_guess(_reader(), Odds(scores, labels), outputs, draws=100_000, alpha=0.05)
-    found = guess.count(outputs, labels)
+    found = best(scores, labels, outputs).count(outputs, labels)
     assert 20 < sum(found.guesses) < 2_500
     assert sum(found.right) > 0.85 * sum(found.guesses)
 
@@ -190,11 +213,8 @@ def test_stakes_certify_more_than_one_line_through_the_scores() -> None:
     """Between a few sure outputs and many doubtful ones a line must choose; stakes need not."""
     rng = np.random.default_rng(5)
     scores, labels = _logistic(400_000, rng)
-    odds = Odds(scores, labels)
-    guess = best_guess(
-        _reader(), odds, Encoder().encode(scores[:50_000]), draws=400_000, alpha=0.05
-    )
-    staked = guess.count(Encoder().encode(scores), labels).epsilon_lower(0.05)
+    rule = best(scores, labels, Encoder().encode(scores[:50_000]), draws=400_000)
+    staked = rule.count(Encoder().encode(scores), labels).epsilon_lower(0.05)
     lines = np.quantile(np.abs(scores), np.linspace(0.0, 0.9999, 400))
     right = (scores > 0.0) == labels
     flat = [
@@ -204,68 +224,62 @@ def test_stakes_certify_more_than_one_line_through_the_scores() -> None:
     assert staked > np.max(flat) - 0.1  # the best line is known only afterwards
 
 
-def test_the_reader_that_says_most_is_chosen_and_taught_all() -> None:
+def test_the_candidate_that_says_most_is_chosen_and_learns_all() -> None:
     rng = np.random.default_rng(5)
 
-    def outputs(size: int) -> Labelled:
+    def outputs(size: int) -> LabelledRows:
         labels = rng.random(size) < 0.5
-        return Labelled(
+        return LabelledRows.of(
             Table(rng.normal(size=(size, 2)) + 0.3 * labels[:, None] * [0, 1], None), labels
         )
 
-    def taught_by(column: int) -> Recipe:
-        return Recipe(name=f"column {column}", view=Single(column), teach=LinearScore)
-
+    rivals = [
+        Candidate(f"column {column}", BalancedLinear(), project=SingleColumn(column))
+        for column in (0, 1)
+    ]
     seen, fresh = outputs(5_000), [outputs(3_000), outputs(2_000)]
-    reader, odds, known = most_likely([taught_by(0), taught_by(1)], seen, fresh)
-    assert reader.name == "column 1"
+    guesser, odds, known = most_likely(rivals, seen, fresh)
+    assert guesser.name == "column 1"
     assert len(known.table) == len(known.labels) == 10_000
-    low, high = odds(reader(Table(np.array([[0.0, -2.0], [0.0, 2.0]]), None)))
+    low, high = odds(guesser.log_odds(Table(np.array([[0.0, -2.0], [0.0, 2.0]]), None)))
     assert low < 0.0 < high
 
 
-def test_of_readers_that_cannot_be_told_apart_the_simplest_is_chosen() -> None:
+def test_of_candidates_that_cannot_be_told_apart_the_simplest_is_chosen() -> None:
     rng = np.random.default_rng(5)
     labels = rng.random(4_000) < 0.5
-    seen = Labelled(Table(rng.normal(size=(4_000, 1)) + labels[:, None], None), labels)
-
-    def recipe(name: str, complexity: int, noise: float) -> Recipe:
-        def teach(_: Labelled) -> Any:
-            return lambda table: table.numbers[:, 0] + rng.normal(scale=noise, size=len(table))
-
-        return Recipe(name=name, view=lambda table: table, teach=teach, complexity=complexity)
-
-    rivals = [recipe("intricate", 3, 0.0), recipe("blind", 0, 99.0), recipe("simple", 1, 0.01)]
+    seen = LabelledRows.of(Table(rng.normal(size=(4_000, 1)) + labels[:, None], None), labels)
+    rivals = [
+        Candidate("intricate", FirstColumn(), complexity=3),
+        Candidate("blind", FirstColumn(noise=99.0), complexity=0),
+        Candidate("simple", FirstColumn(noise=0.01), complexity=1),
+    ]
     assert most_likely(rivals, seen, [seen])[0].name == "simple"
 
 
-def test_how_modest_a_reader_is_has_no_say_in_the_choice() -> None:
+def test_shrinking_has_no_say_in_the_choice() -> None:
     rng = np.random.default_rng(6)
     labels = rng.random(20_000) < 0.5
     numbers = rng.normal(size=(20_000, 1)) + 0.05 * labels[:, None]  # everywhere little to tell
-    seen = Labelled(Table(numbers, None), labels)
-
-    def recipe(name: str, *, modest: bool, complexity: int) -> Recipe:
-        return Recipe(
-            name=name,
-            view=lambda table: table,
-            teach=LinearScore,
-            modest=modest,
-            complexity=complexity,
-        )
-
+    seen = LabelledRows.of(Table(numbers, None), labels)
     rivals = [
-        recipe("modest", modest=True, complexity=0),
-        recipe("bold", modest=False, complexity=1),
+        Candidate("shrunk", BalancedLinear(), shrinks=True, complexity=0),
+        Candidate("plain", BalancedLinear(), complexity=1),
     ]
-    reader, _, _ = most_likely(rivals, seen, [seen])
-    assert reader.name == "modest"
-    bold, _, _ = most_likely(rivals[1:], seen, [seen])
-    assert np.all(np.abs(reader(seen.table)) <= np.abs(bold(seen.table)))
-    assert np.any(np.abs(reader(seen.table)) < np.abs(bold(seen.table)))
+    shrunk, _, _ = most_likely(rivals, seen, [seen])
+    assert shrunk.name == "shrunk"
+    plain, _, _ = most_likely(rivals[1:], seen, [seen])
+    by_shrunk, by_plain = (np.abs(each.log_odds(seen.table)) for each in (shrunk, plain))
+    assert np.all(by_shrunk <= by_plain)
+    assert np.any(by_shrunk < by_plain)
 
 
-def test_views_of_running_totals_and_of_words() -> None:
+def fitted(guesser: Any, table: Table, labels: Any) -> Any:
+    guesser.fit(LabelledRows.of(table, labels))
+    return guesser
+
+
+def test_projections_of_running_totals_and_of_words() -> None:
     totals = Table(np.cumsum(np.ones((2, 4)), axis=1), None)
     assert steps(totals).numbers.tolist() == [[1.0] * 4] * 2
     mixed = Encoder().encode([[1.0, None, 4.0], [None, None, None]])
@@ -273,9 +287,9 @@ def test_views_of_running_totals_and_of_words() -> None:
     assert found[:, 0].tolist() == [2.0, 0.0]
     assert found[:, 1].tolist() == [5.0, 0.0]
     assert np.isfinite(found).all()
-    assert "steps" not in views(mixed)
-    assert "sums" in views(mixed)
-    assert list(views(Table(np.zeros((1, 99)), None))) == ["whole"]
+    assert "steps" not in projections_for(mixed)
+    assert "sums" in projections_for(mixed)
+    assert list(projections_for(Table(np.zeros((1, 99)), None))) == ["whole"]
 
 
 def test_outputs_that_end_with_a_number_are_seen_by_place_and_number() -> None:
@@ -283,8 +297,8 @@ def test_outputs_that_end_with_a_number_are_seen_by_place_and_number() -> None:
     for row in range(30):
         numbers[row, row % 3], atoms[row, row % 3] = float(row), -1
     table = Table(numbers, atoms)
-    assert "ending" in views(table)
-    assert "sums" not in views(table)  # it would say the same, but never of both together
+    assert "ending" in projections_for(table)
+    assert "sums" not in projections_for(table)  # it would say the same, but never of both together
     ends = ending(table)
     assert ends.numbers[:30].tolist() == [[row % 3, row] for row in range(30)]
     assert (ends.codes()[:30] == -1).all()
@@ -298,10 +312,10 @@ def test_a_surface_sees_what_place_and_number_say_together() -> None:
     for_data = (place < 2) == (value < 0.0)
     labels = rng.random(40_000) < np.where(for_data, 0.6, 0.4)
     table = Table(np.column_stack([place, value]).astype(np.float64), None)
-    score = Surface(Labelled(table, labels))(table)
+    score = fitted(EndingSurface(), table, labels).log_odds(table)
     assert score[for_data].mean() > 0.2
     assert score[~for_data].mean() < -0.2
-    additive = LinearScore(Labelled(table, labels))(table)
+    additive = fitted(BalancedLinear(), table, labels).log_odds(table)
     assert abs(additive[for_data].mean()) < 0.05
 
 
@@ -314,10 +328,11 @@ def test_many_outputs_teach_a_finer_surface(monkeypatch: pytest.MonkeyPatch) -> 
     table = Table(np.column_stack([place, value]).astype(np.float64), None)
 
     def error() -> float:
-        return float(np.mean((Surface(Labelled(table, labels))(table) - odds) ** 2))
+        score = fitted(EndingSurface(), table, labels).log_odds(table)
+        return float(np.mean((score - odds) ** 2))
 
     coarse = error()
-    monkeypatch.setattr("dpaudit.guessing.surface._MANY", 200_000)
+    monkeypatch.setattr("dpaudit.guessing.projections.MIN_DRAWS_FOR_FINE", 200_000)
     assert error() < 0.5 * coarse
 
 
@@ -328,27 +343,27 @@ def test_where_a_mechanism_stops_and_with_which_number_is_found() -> None:
     )
     assert found.epsilon_lower > 2.5  # 2 is claimed
     outputs = as_mechanism(SVT3(2.0)).draw(rising, 1_000, np.random.default_rng(1))
-    assert "ending, surface" in [recipe.name for recipe in recipes(Encoder().encode(outputs))]
+    assert "ending, surface" in [each.name for each in candidates_for(Encoder().encode(outputs))]
 
 
-@pytest.mark.parametrize("teach", [LinearScore, Surface])
-def test_a_score_knows_how_little_it_knows_of_rare_outputs(teach: Any) -> None:
+@pytest.mark.parametrize("kind", [BalancedLinear, EndingSurface])
+def test_a_guesser_knows_how_little_it_knows_of_rare_outputs(kind: Any) -> None:
     """Refits on fresh samples spread about as far as the score says, in the middle and far out."""
     rng = np.random.default_rng(5)
-    columns = 1 if teach is LinearScore else 2
+    columns = 1 if kind is BalancedLinear else 2
 
-    def outputs(size: int) -> Labelled:
+    def refitted(size: int) -> Any:
         values = rng.normal(size=(size, 1))
         places = rng.integers(3, size=(size, columns - 1))
         labels = rng.random(size) < 1.0 / (1.0 + np.exp(-0.3 * values[:, 0]))
-        return Labelled(Table(np.hstack([places, values]), None), labels)
+        return fitted(kind(), Table(np.hstack([places, values]), None), labels)
 
     shown = np.full((2, columns), 1.0)
     shown[:, -1] = (0.0, 2.5)
     table = Table(shown, None)
-    taught = [teach(outputs(4_000)) for _ in range(40)]
-    said = np.mean([score.uncertainty(table) for score in taught], axis=0)
-    found = np.std([score(table) for score in taught], axis=0)
+    refits = [refitted(4_000) for _ in range(40)]
+    said = np.mean([guesser.uncertainty(table) for guesser in refits], axis=0)
+    found = np.std([guesser.log_odds(table) for guesser in refits], axis=0)
     assert said[1] > said[0]
     # A ridge prior shrinks: what is learned spreads less than it is uncertain.
     assert np.all(found < 1.5 * said)

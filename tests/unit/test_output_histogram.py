@@ -11,7 +11,7 @@ import pytest
 import dpaudit
 from dpaudit.auditing import HistogramCounter, histograms_of
 from dpaudit.events import Above, Event
-from dpaudit.guessing import Sample
+from dpaudit.guessing import LabelledRows, Past
 from dpaudit.outputs import Encoder
 from dpaudit.results import Counterexample, OutputHistogram
 
@@ -35,11 +35,10 @@ def _sketch(
     outputs: Any, neighbour_outputs: Any, event: Event | None = None
 ) -> list[OutputHistogram]:
     """The outlines of two batches, laid out on the batches themselves."""
-    encoder, sample = Encoder(), Sample()
+    encoder = Encoder()
     both = encoder.encode([*outputs, *neighbour_outputs])
     labels = np.arange(len(both)) < len(outputs)
-    sample.add(both, labels)
-    counter = HistogramCounter(encoder, sample, event)
+    counter = HistogramCounter(encoder, LabelledRows.of(both, labels), event)
     for side, chosen in enumerate((labels, ~labels)):
         table = both.take(chosen)
         counter.see(side, table, None if event is None else event.holds(table))
@@ -130,19 +129,19 @@ def test_whatever_the_numbers_every_draw_is_in_one_bar(outputs: Any) -> None:
 
 def test_a_sample_kept_in_cells_is_spread_over_the_bars() -> None:
     """Against the exact counts of the draws: off by less than a cell, of 512, at either edge."""
-    encoder, sample = Encoder(), Sample()
+    encoder, past = Encoder(), Past()
     draws = RNG.laplace(size=40_000)
     labels = np.arange(len(draws)) % 2 == 0
-    sample.add(encoder.encode(draws), labels)
-    [histogram] = histograms_of(encoder, sample)
-    assert not sample.exact.all()
+    past.add(encoder.encode(draws), labels)
+    [histogram] = histograms_of(encoder, past.seen)
+    assert not past.seen.exact.all()
     exact, _ = np.histogram(draws[labels], np.array(histogram.edges))
     assert np.abs(np.array(histogram.data) - exact).max() <= 2 * len(draws) / 512
     assert sum(histogram.data) == np.count_nonzero(labels)
 
 
 def test_no_draws_no_outline() -> None:
-    assert histograms_of(Encoder(), Sample()) == ()
+    assert histograms_of(Encoder(), Past().seen) == ()
 
 
 def test_a_replay_does_not_show_the_outputs_of_the_draws_before() -> None:

@@ -432,13 +432,12 @@ def test_a_network_learns_the_log_of_the_ratio() -> None:
     rows, labels = network.features(both, standard), np.arange(len(both)) < len(data)
     points = np.linspace(-1.0, 2.0, 7)
     asked = network.features(encoder.encode(points), standard)
-    training = network.Training(epochs=12)
-    plain = network.train(rows, labels, seed=1, device="cpu", training=training)
+    plain = network.train(rows, labels, seed=1, device="cpu", max_epochs=12)
     assert plain.scores(asked) == pytest.approx(points - 0.5, abs=0.4)
     weights = np.where(labels, 3.0, 1.0)
-    heavier = network.train(rows, labels, weights, seed=1, device="cpu", training=training)
+    heavier = network.train(rows, labels, weights, seed=1, device="cpu", max_epochs=12)
     assert heavier.scores(asked) == pytest.approx(points - 0.5 + math.log(3.0), abs=0.4)
-    bounded = network.train(rows, labels, seed=1, device="cpu", reach=0.5, training=training)
+    bounded = network.train(rows, labels, seed=1, device="cpu", reach=0.5, max_epochs=12)
     assert np.abs(bounded.scores(asked)).max() <= 0.5
 
 

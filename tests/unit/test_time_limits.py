@@ -17,7 +17,7 @@ import dpaudit
 from dpaudit import Audit, PureDP, Verdict
 from dpaudit.auditing import Budget
 from dpaudit.events.search import _Search
-from dpaudit.guessing import Ensemble, Sample
+from dpaudit.guessing import Ensemble, LabelledRows
 from dpaudit.outputs import Table
 from dpaudit.results import Progress
 from dpaudit.testers import Trials
@@ -211,8 +211,8 @@ class Thinking:
         self._fit, self._best = Ensemble.fit, _Search.best
         thinking = self
 
-        def fit(ensemble: Ensemble, sample: Sample) -> Any:
-            thinking.about(sample.rows, 2e-6)
+        def fit(ensemble: Ensemble, sample: LabelledRows) -> Any:
+            thinking.about(sample.table, 2e-6)
             return thinking._fit(ensemble, sample)
 
         def best(search: _Search) -> Any:

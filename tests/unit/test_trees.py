@@ -39,15 +39,15 @@ def two_threads() -> Any:
 
 def test_few_rows_are_fitted_with_one_thread(two_threads: None) -> None:
     small, large = (Asked(), Asked())
-    trees.fitted(small, np.zeros((10, 3)), np.zeros(10), None)
-    trees.fitted(large, np.zeros((trees._MANY // 2, 2)), np.zeros(1), None)
+    trees.fitted(small, np.zeros((10, 3)), np.zeros(10), np.ones(10))
+    trees.fitted(large, np.zeros((trees.MIN_CELLS_FOR_THREADS // 2, 2)), np.zeros(1), np.ones(1))
     assert (small.threads, large.threads) == (1, 2)
 
 
 def test_the_largest_numbers_keep_their_order_and_can_be_added() -> None:
     largest = np.finfo(np.float64).max
     rows = np.array([[-largest, 1.0, np.nan, largest], [0.0, 0.0, 0.0, 0.0]])
-    model = trees.fitted(Asked(), rows, [1, 0], None)
+    model = trees.fitted(Asked(), rows, [1, 0], np.ones(2))
     first, one, missing, last = model.rows[0]
     assert first < one < last
     assert np.isnan(missing)
@@ -59,7 +59,7 @@ def test_a_column_that_is_missing_in_all_rows_is_no_hindrance() -> None:
 
     number = np.arange(100.0)
     rows = np.column_stack([number, np.full(100, np.nan)])
-    model = trees.fitted(HistGradientBoostingClassifier(), rows, number > 50, None)
+    model = trees.fitted(HistGradientBoostingClassifier(), rows, number > 50, np.ones(100))
     odds = trees.log_odds(model, np.column_stack([number, number]))  # one that comes later
     assert np.array_equal(odds > 0, number > 50)
 

@@ -29,7 +29,7 @@ from dpaudit.auditing.scheduler import Candidate
 from dpaudit.bounds import epsilon_from_event, make_ready
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event, words_of
-from dpaudit.guessing import Sample
+from dpaudit.guessing import LabelledRows, Past
 from dpaudit.mechanism import SIDES, Calls, Watch
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, Outputs, Table, stack
@@ -53,8 +53,8 @@ class SeenOutputs:
 
     pair: Pair
     encoder: Encoder
-    sample: Sample
-    log_odds: Callable[[Sample], Floats]
+    sample: LabelledRows
+    log_odds: Callable[[LabelledRows], Floats]
     watch: Watch | None = None  # of the calls so far
     number: int = 0  # of the pair, by which the watch knows it
 
@@ -69,20 +69,20 @@ def seen_outputs(
     number: int = 0,
 ) -> SeenOutputs:
     """Outputs of both sides, shuffled, to choose an event on."""
-    sample = Sample()
+    past = Past()
     data, neighbour = (encoder.encode(side) for side in outputs)
     order = rng.permutation(len(data) + len(neighbour))  # a sample may keep the latest rows only
     both = stack([encoder.widen(data), neighbour])
-    sample.add(both.take(order), order < len(data))
+    past.add(both.take(order), order < len(data))
 
-    def log_odds(part: Sample) -> Floats:
+    def log_odds(part: LabelledRows) -> Floats:
         from dpaudit.guessing import Ensemble
 
         more = math.log(len(data) / len(neighbour))  # the numbers drawn per side are no evidence
         return np.asarray(Ensemble(both.columns).fit(part) - more)
 
     return SeenOutputs(
-        pair=pair, encoder=encoder, sample=sample, log_odds=log_odds, watch=watch, number=number
+        pair=pair, encoder=encoder, sample=past.seen, log_odds=log_odds, watch=watch, number=number
     )
 
 
@@ -181,7 +181,7 @@ def _choose(
 ) -> _Chosen:
     sample, (epsilon, delta) = seen.sample, level
     event, from_data = choose(
-        sample.rows,
+        sample.table,
         sample.ones,
         sample.zeros,
         epsilon=epsilon,
@@ -258,7 +258,7 @@ def _look_for_clusters(
     watch.independence.count_with_earlier(words, holds, sides)
 
 
-def _level(claim: Claim, seen: SeenOutputs, sample: Sample) -> tuple[float, float]:
+def _level(claim: Claim, seen: SeenOutputs, sample: LabelledRows) -> tuple[float, float]:
     """The `(epsilon, delta)` of the claim that the event is to break.
 
     For a profile it is the tangent that the guesses break most, by their estimate of

@@ -23,17 +23,17 @@ import numpy as np
 from dpaudit.auditing.run import check_alpha, check_budget, check_floats, entropy_of
 from dpaudit.bounds import percent_below, round_down
 from dpaudit.guessing import (
-    Counts,
-    Guess,
-    Labelled,
-    LinearScore,
+    BalancedLinear,
+    GuessCounts,
+    GuessRule,
+    LabelledRows,
     as_known,
-    best_guess,
+    best_rule,
+    candidates_for,
     most_likely,
-    recipes,
 )
 from dpaudit.mechanism import (
-    Batch,
+    LabelledOutputs,
     Mechanism,
     OnError,
     Watch,
@@ -78,7 +78,7 @@ class EpsilonBound:
     epsilon_lower: float
     alpha: float
     rule: str
-    counts: Counts
+    counts: GuessCounts
     counted: int
     samples: int
     seconds: float
@@ -146,16 +146,16 @@ def measure_epsilon(
         encoder=Encoder(floats=floats),
         progress=progress,
     )
-    guess = _chosen(source, total, float(alpha))
+    name, rule = _chosen(source, total, float(alpha))
     counted = total - source.made
-    counts = _count(guess, source, counted)
+    counts = _count(rule, source, counted)
     source.watch.close()
     return EpsilonBound(
         mechanism=subject.name,
         pair=source.pair,
         epsilon_lower=counts.epsilon_lower(float(alpha)),
         alpha=float(alpha),
-        rule=guess.reader.name,
+        rule=name,
         counts=counts,
         counted=counted,
         samples=total,
@@ -164,7 +164,7 @@ def measure_epsilon(
     )
 
 
-def _chosen(source: _LabelledDraws, total: int, alpha: float) -> Guess:
+def _chosen(source: _LabelledDraws, total: int, alpha: float) -> tuple[str, GuessRule]:
     """Train several guessers, and choose one by draws that none of them was trained on."""
     pilot = source.learn(min(int(_PAIRED.training * total) // 2, _MAX_PILOT_DRAWS), paired=True)
     paired = paired_correlation(pilot) >= _USEFUL_CORRELATION
@@ -173,13 +173,14 @@ def _chosen(source: _LabelledDraws, total: int, alpha: float) -> Guess:
     choosing = min(int(shares.choosing * total), _MAX_CHOOSING_DRAWS)
     seen = source.learn(training - source.made, paired=paired)
     fresh = source.draw(choosing, paired=paired)
-    reader, odds, known = most_likely(recipes(seen.table), seen, fresh)
-    return best_guess(reader, odds, known.table, draws=total - source.made, alpha=alpha)
+    guesser, odds, known = most_likely(candidates_for(seen.table), seen, fresh)
+    draws = total - source.made
+    return guesser.name, best_rule(guesser, odds, known.table, draws=draws, alpha=alpha)
 
 
-def _count(guess: Guess, source: _LabelledDraws, draws: int) -> Counts:
-    """Guess fresh draws; `DependentDraws` if the right guesses come in clusters."""
-    counts = Counts()
+def _count(rule: GuessRule, source: _LabelledDraws, draws: int) -> GuessCounts:
+    """GuessRule fresh draws; `DependentDraws` if the right guesses come in clusters."""
+    counts = GuessCounts()
     data: list[tuple[int, int]] = []  # right guesses and draws of each call
     neighbour: list[tuple[int, int]] = []
     for drawn in source.draw(draws):
@@ -187,7 +188,7 @@ def _count(guess: Guess, source: _LabelledDraws, draws: int) -> Counts:
             drawn.sides, (True, False), (data, neighbour), strict=True
         ):
             if len(table) > 0:
-                one = guess.count(table, np.full(len(table), is_data))
+                one = rule.count(table, np.full(len(table), is_data))
                 counts += one
                 calls.append((sum(one.right), len(table)))
     source.watch.refuse_frozen()
@@ -195,7 +196,7 @@ def _count(guess: Guess, source: _LabelledDraws, draws: int) -> Counts:
     return counts
 
 
-def paired_correlation(paired: Labelled) -> float:
+def paired_correlation(paired: LabelledRows) -> float:
     """The correlation between the scores of the two outputs of a paired draw.
 
     The score is trained on one side of some paired draws and on the other side of others, so that
@@ -205,7 +206,7 @@ def paired_correlation(paired: Labelled) -> float:
     >>> labels, noise = np.arange(6000) % 2 == 0, rng.laplace(size=(3000, 2))
     >>> def correlation(data, neighbour):
     ...     outputs = np.hstack([data, neighbour]).reshape(6000, -1)
-    ...     return round(paired_correlation(Labelled(Encoder().encode(outputs), labels)), 1)
+    ...     return round(paired_correlation(LabelledRows.of(Encoder().encode(outputs), labels)), 1)
     >>> correlation(0.1 + noise, noise), abs(correlation(0.1 + noise, rng.permutation(noise)))
     (1.0, 0.0)
     """
@@ -213,15 +214,16 @@ def paired_correlation(paired: Labelled) -> float:
     count = min(map(len, sides))
     third = count // 3
     independent = np.concatenate([sides[0][:third], sides[1][third : 2 * third]])
-    score = LinearScore(paired.take(np.sort(independent)))
-    ours, theirs = (score(paired.table.take(side[2 * third : count])) for side in sides)
+    guesser = BalancedLinear()
+    guesser.fit(paired.take(np.sort(independent)))
+    ours, theirs = (guesser.log_odds(paired.table.take(side[2 * third : count])) for side in sides)
     spread = float(ours.std() * theirs.std())
     common = float(np.mean((ours - ours.mean()) * (theirs - theirs.mean())))
     return common / spread if spread > 0.0 else 0.0
 
 
 class _LabelledDraws:
-    """Labelled draws of one pair, `total` in all, as tables with the columns learned so far."""
+    """LabelledRows draws of one pair, `total` in all, as tables with the columns learned so far."""
 
     def __init__(
         self,
@@ -240,26 +242,26 @@ class _LabelledDraws:
         self._total = total
         self._encoder = encoder
         self._progress = progress
-        self._learned: Labelled | None = None
+        self._learned: LabelledRows | None = None
         self._call_draws = min(_CALL_DRAWS, -(-total // _MIN_CALLS))
         self.watch = Watch(mechanism.name, encoder)
 
-    def learn(self, size: int, *, paired: bool) -> Labelled:
+    def learn(self, size: int, *, paired: bool) -> LabelledRows:
         """Draw more outputs to learn from; all of them so far fix the columns and words."""
         pieces = list(self._drawn(size, paired=paired))
         if self._learned is not None:
             pieces.insert(0, self._learned)
         table = stack([self._encoder.widen(piece.table) for piece in pieces])
-        self._learned = Labelled(table, np.concatenate([piece.labels for piece in pieces]))
+        self._learned = LabelledRows.of(table, np.concatenate([piece.labels for piece in pieces]))
         return self._learned
 
-    def draw(self, size: int, *, paired: bool = False) -> Iterator[Labelled]:
+    def draw(self, size: int, *, paired: bool = False) -> Iterator[LabelledRows]:
         """Draw outputs piece by piece, read with the columns and words learned before."""
         assert self._learned is not None
         for piece in self._drawn(size, paired=paired):
-            yield Labelled(as_known(piece.table, self._learned.table), piece.labels)
+            yield LabelledRows.of(as_known(piece.table, self._learned.table), piece.labels)
 
-    def _drawn(self, size: int, *, paired: bool) -> Iterator[Labelled]:
+    def _drawn(self, size: int, *, paired: bool) -> Iterator[LabelledRows]:
         left = size
         while left > 0:
             batch = self._batch(min(self._call_draws, left), paired=paired)
@@ -269,9 +271,9 @@ class _LabelledDraws:
                 self._progress(self.made, self._total)
             table = self._encoder.encode(batch.outputs)
             self.watch.see_batch("pair", batch, table)
-            yield Labelled(table, batch.labels)
+            yield LabelledRows.of(table, batch.labels)
 
-    def _batch(self, size: int, *, paired: bool) -> Batch:
+    def _batch(self, size: int, *, paired: bool) -> LabelledOutputs:
         """One call on each side; paired draws come in twos, so the last may be missing."""
         seed = np.random.SeedSequence(self._entropy, spawn_key=(self.made,))
         if paired and size > 1:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpaudit.arrays import Floats, Index
 from dpaudit.events import Above, Below, Between, Event, Outside, singles
-from dpaudit.guessing import Sample
+from dpaudit.guessing import LabelledRows
 from dpaudit.outputs import OTHER, Encoder, Table
 from dpaudit.results import OutputHistogram
 
@@ -56,9 +56,9 @@ class Bars:
 class HistogramCounter:
     """Counts outputs of both sides in the bars of the places that tell most.
 
-    >>> encoder, sample = Encoder(), Sample()
+    >>> encoder = Encoder()
     >>> table = encoder.encode(["yes", "no", "yes", "no", "yes", "yes"])
-    >>> sample.add(table, np.array([True, False, True, False, True, False]))
+    >>> sample = LabelledRows.of(table, np.array([True, False, True, False, True, False]))
     >>> counter = HistogramCounter(encoder, sample)
     >>> counter.see(0, encoder.encode(["yes", "no", "maybe"]))
     >>> [histogram] = counter.histograms()
@@ -66,7 +66,7 @@ class HistogramCounter:
     (("'yes'", "'no'", 'other'), (1, 1, 1))
     """
 
-    def __init__(self, encoder: Encoder, sample: Sample, event: Event | None = None) -> None:
+    def __init__(self, encoder: Encoder, sample: LabelledRows, event: Event | None = None) -> None:
         self._encoder = encoder
         self._bars = _most_telling(sample, event)
         # by place: side, all or hits only, bar
@@ -80,7 +80,7 @@ class HistogramCounter:
             if hits is not None:
                 counts[side, 1] += np.bincount(index[hits], minlength=len(bars))
 
-    def see_sample(self, sample: Sample) -> None:
+    def see_sample(self, sample: LabelledRows) -> None:
         """Count what a sample remembers of both sides."""
         for bars, counts in zip(self._bars, self._counts, strict=True):
             counts[0, 0] += _counted(bars, sample, sample.ones)
@@ -109,20 +109,20 @@ class HistogramCounter:
         )
 
 
-def histograms_of(encoder: Encoder, sample: Sample) -> tuple[OutputHistogram, ...]:
+def histograms_of(encoder: Encoder, sample: LabelledRows) -> tuple[OutputHistogram, ...]:
     """The histograms of what a sample remembers; none if it is empty."""
-    if sample.size == 0:
+    if sample.draws == 0:
         return ()
     counter = HistogramCounter(encoder, sample)
     counter.see_sample(sample)
     return counter.histograms()
 
 
-def _most_telling(sample: Sample, event: Event | None) -> list[Bars]:
+def _most_telling(sample: LabelledRows, event: Event | None) -> list[Bars]:
     """The bars of the event's columns, then of those on which the sides differ most."""
     spoken_of = {} if event is None else {part.column: part for part in singles(event)}
     found = []
-    for column in spoken_of if len(spoken_of) >= _MAX_PLACES else range(sample.rows.columns):
+    for column in spoken_of if len(spoken_of) >= _MAX_PLACES else range(sample.table.columns):
         bars = _bars(sample, column, _threshold(spoken_of.get(column)))
         found.append((column not in spoken_of, -_difference(bars, sample), column, bars))
     return [bars for *_, bars in sorted(found, key=lambda entry: entry[:3])[:_MAX_PLACES]]
@@ -134,15 +134,15 @@ def _threshold(part: Event | None) -> float | None:
     return part.low if isinstance(part, Between | Outside) else None
 
 
-def _difference(bars: Bars, sample: Sample) -> float:
+def _difference(bars: Bars, sample: LabelledRows) -> float:
     """The total variation between the sides, as the bars see it."""
-    index, sides = bars.index(sample.rows), (sample.ones, sample.zeros)
+    index, sides = bars.index(sample.table), (sample.ones, sample.zeros)
     shares = [_weighed(index, side, len(bars)) / max(side.sum(), 1.0) for side in sides]
     return float(np.abs(shares[0] - shares[1]).sum() / 2.0)
 
 
-def _bars(sample: Sample, column: int, threshold: float | None) -> Bars:
-    rows, weights = sample.rows, sample.ones + sample.zeros
+def _bars(sample: LabelledRows, column: int, threshold: float | None) -> Bars:
+    rows, weights = sample.table, sample.ones + sample.zeros
     numbers, codes = _cells(rows, column)
     finite = codes < 0
     values, where = np.unique(numbers[finite], return_inverse=True)
@@ -181,12 +181,12 @@ def _edges(values: Floats, counts: Floats, threshold: float | None) -> Floats:
     return np.concatenate([[-np.inf], inner[np.isfinite(inner)], [np.inf]])
 
 
-def _counted(bars: Bars, sample: Sample, weights: Floats) -> Floats:
+def _counted(bars: Bars, sample: LabelledRows, weights: Floats) -> Floats:
     """The counts of a sample; a cell of similar outputs is spread over the room around it."""
-    counts = _weighed(bars.index(sample.rows), weights, len(bars))
+    counts = _weighed(bars.index(sample.table), weights, len(bars))
     if len(bars.edges) == 0 or sample.exact.all():
         return counts
-    numbers, codes = _cells(sample.rows, bars.column)
+    numbers, codes = _cells(sample.table, bars.column)
     centres, held = numbers[codes < 0], weights[codes < 0]
     order = np.argsort(centres, kind="stable")
     reached = np.cumsum(held[order]) - held[order] / 2.0  # half of a cell lies below its centre

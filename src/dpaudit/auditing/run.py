@@ -19,7 +19,7 @@ from dpaudit.architecture import Source
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.rounds import Rounds
 from dpaudit.claims import Claim
-from dpaudit.mechanism import Batch, Watch, draw_labelled, draw_side, noting
+from dpaudit.mechanism import LabelledOutputs, Watch, draw_labelled, draw_side, noting
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FLOAT_VIEWS, Encoder, FloatView, Outputs, Table
 from dpaudit.results import (
@@ -93,7 +93,7 @@ class Run:
 
     def draw_labelled(
         self, pair: Pair, number: int, size: int, seed: np.random.SeedSequence
-    ) -> tuple[Batch, Table]:
+    ) -> tuple[LabelledOutputs, Table]:
         """Draw labelled outputs of a pair, with their table, and note what looks like a mistake."""
         with noting(self.warnings):
             with self.budget.spending(size, key=number):

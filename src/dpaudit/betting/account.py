@@ -1,4 +1,4 @@
-"""One wealth for the whole audit: what the bets on many pairs are worth together.
+"""The levels that a lower bound can climb, and the one wealth of the whole audit at each of them.
 
 A pair takes part with a fraction `f` of the wealth:
 
@@ -6,14 +6,15 @@ A pair takes part with a fraction `f` of the wealth:
 
 where `V` is what a wealth of 1 would have become with the bets on that pair alone. Bets are placed
 on one pair at a time and `f` is fixed beforehand, so under the claim every factor has mean at most
-1 and the product is one supermartingale, however the pairs are chosen (MATH, section 2). A pair
-that shows nothing can lose the fraction `f`, no more; one that shows a violation must earn
-`log(1/f)` nats more than if it were alone.
+1 and the product is one supermartingale, however the pairs are chosen (docs/mathematics.md, section
+2). A pair that shows nothing can lose the fraction `f`, no more; one that shows a violation must
+earn `log(1/f)` nats more than if it were alone.
 
-Verdict and bound share one alpha. A level is refuted together with all below it or not at all, so
-whatever is false in the end, the lowest level that holds was refuted by its own wealth. A mechanism
-that keeps a level below the claim keeps the claim too, so the wealth of that level may be a mean of
-its own bets' and the claim's: a claim that is refuted by far never waits for the levels below.
+The nulls of the levels are nested: a mechanism that keeps a level keeps every higher one. So the
+highest level such that it and every lower one was refuted is a lower bound with no correction for
+the number of levels (section 6), and verdict and bound share one alpha. A mechanism that keeps a
+level below the claim keeps the claim too, so the wealth of that level may be a mean of its own
+bets' and the claim's: a claim that is refuted by far never waits for the levels below.
 """
 
 from __future__ import annotations
@@ -23,9 +24,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.arrays import Floats
+from dpaudit.arrays import Floats, Index
 
-_OWN = 0.4  # the share of its own bets in the wealth of a level below the claim
+OWN_SHARE = 0.4  # of a level's own bets in the wealth of a level below the claim,
+CLAIM_SHARE = 0.6  # and of the claim's bets: the level has at least this much of its wealth
+FINE_SHARES = np.array([*np.arange(0.1, 0.9, 0.1), 0.85, *np.arange(0.9, 0.995, 0.01)]).round(2)
+COARSE_SHARES = np.array([0.5, 0.7, 0.8, 0.9, 0.95])  # where every level costs a mixed bet
+_MAX_LEVEL = 12.0  # nats: no sample of a practical size certifies more
+_MIN_BASE = 1e-3  # from which levels rise where the claim is 0
+
+
+def levels_around(strength: float, *, shares: Floats, ratio: float) -> tuple[Floats, int]:
+    """Levels in rising order, and the place of the claim among them.
+
+    Levels below the claim are the given shares of it; steps of `ratio` lead on from there.
+
+    >>> levels, place = levels_around(1.0, shares=FINE_SHARES, ratio=1.02)
+    >>> print(levels[place], levels[place - 1], round(levels[place + 1], 3))
+    1.0 0.99 1.02
+    """
+    lower = strength * shares if strength > 0 else np.empty(0)
+    base = max(strength, _MIN_BASE)
+    steps = int(np.ceil(np.log(max(_MAX_LEVEL / base, 1.5)) / np.log(ratio)))
+    upper = base * np.geomspace(ratio, ratio**steps, steps)
+    return np.concatenate([lower, [strength], upper]), len(lower)
+
+
+def open_levels(levels: Floats, place: int, settled: int, ahead: int) -> Index:
+    """Every level up to the claim that is not settled, and some `ahead`; always the claim.
+
+    >>> print(open_levels(np.arange(9.0), 4, 2, 1), open_levels(np.arange(9.0), 4, 6, 2))
+    [2 3 4] [4 6 7]
+    """
+    last = min(max(place + 1, settled + ahead), len(levels))
+    return np.unique(np.append(np.arange(settled, last), place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +133,15 @@ class Account:
         self._factors[pair] = factor
         wealth = self._total.copy()
         wealth[self._place] = max(wealth[self._place], reached)
-        claim, below = np.log1p(-_OWN) + wealth[self._place], slice(self._place)
-        wealth[below] = np.logaddexp(claim, np.log(_OWN) + wealth[below])
+        claim, below = np.log1p(-OWN_SHARE) + wealth[self._place], slice(self._place)
+        wealth[below] = np.logaddexp(claim, np.log(OWN_SHARE) + wealth[below])
         self._peak = np.maximum(self._peak, wealth)
 
     @property
     def _claim_goal(self) -> float:
         """The log-wealth to look for in a batch: where the claim alone settles what is open."""
         waiting = self._peak[self._place] >= self.goal
-        return self.goal - float(np.log1p(-_OWN)) + 1e-9 if waiting else self.goal
+        return self.goal - float(np.log1p(-OWN_SHARE)) + 1e-9 if waiting else self.goal
 
     def _factor(self, pair: int) -> Floats:
         return self._factors.get(pair, np.zeros_like(self._total))

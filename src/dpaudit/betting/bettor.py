@@ -3,30 +3,131 @@
 Everything a bet uses (guess, stake, cap) was fixed by earlier batches, so under the claim every
 payoff has mean at most 1, and the product of payoffs is a wealth that reaches `w` with probability
 at most `1/w`, whenever one looks (Ville 1939).
+
+The claim and each level around it have several bets, each with guesses of its own: first the
+average of all guessers, then every guesser. The wealth of the level is the mean of theirs, so that
+one guesser that learns slowly or guesses too boldly does not ruin the others.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Protocol
+
 import numpy as np
 
 from dpaudit.arrays import Floats, Index, Labels
-from dpaudit.betting.book import Book
-from dpaudit.guessing import Ensemble, Sample
+from dpaudit.betting.account import COARSE_SHARES, FINE_SHARES, levels_around, open_levels
+from dpaudit.betting.payoffs import MixedBet, Tangents, tune
+from dpaudit.claims import Claim, Scalable, point_of
+from dpaudit.guessing import Ensemble, LabelledRows, Past
 from dpaudit.outputs import Encoder, Table
 
 FIRST_BATCH = 8  # draws that are only learned from
 LARGEST_BATCH = 65_536
-# By how much the past grows before the experts learn again: (past below, growth).
-_STEPS = ((500, 0.08), (4_096, 0.12), (16_384, 0.2), (float("inf"), 0.3))
-_PLATEAU = (0.4, 0.2)  # the share of the average and of each coarse bins in the ladder's wealth
-_CHUNK, _STRETCH = (
-    256,
-    16_384,
-)  # samples over which a crossing is ruled out, and looked for, at once
+# By how much the past grows before the guessers learn again: (past below, growth).
+_GROWTH_STEPS = ((500, 0.08), (4_096, 0.12), (16_384, 0.2), (float("inf"), 0.3))
+_AVERAGE_SHARE, _COARSE_SHARE = 0.4, 0.2  # of the wealth of a level: the average, each coarse bins
+_CHUNK = 256  # samples over which a crossing is ruled out at once
+_STRETCH = 16_384  # samples over which one is looked for at once
+
+
+class Book(Protocol):
+    """Bets as functions of the guess: tuned on the past, paid on the next batch.
+
+    `levels` are strengths of the claim in rising order, `levels[place]` its own. Only `active`
+    levels are bet on; on the others the wealth stays as it is.
+    """
+
+    levels: Floats
+    place: int
+    active: Index
+
+    def bets(self, guessers: int) -> int:
+        """How many bets a level has with this number of guessers."""
+
+    def tune(self, average: Floats, mass: Floats, settled: int) -> None:
+        """Fit all bets to average guesses like these; `settled` low levels are refuted already."""
+
+    def log_payoffs(self, average: Floats, guesses: Floats) -> tuple[Floats, Floats]:
+        """`log S_P` and `log S_Q`, by bet, active level and output."""
+
+
+def book_for(claim: Claim) -> Book:
+    """Fresh bets against a claim."""
+    point = point_of(claim)
+    return MixedBook(claim) if point is None else TangentBook(*point)
+
+
+class TangentBook:
+    """`(epsilon, delta)`-DP: the closed-form bet, by the average and by every guesser."""
+
+    _AHEAD = 4  # levels above the settled ones that are bet on, past the claim
+
+    def __init__(self, epsilon: float, delta: float) -> None:
+        self.levels, self.place = levels_around(epsilon, shares=FINE_SHARES, ratio=1.02)
+        self.active = open_levels(self.levels, self.place, 0, self._AHEAD)
+        self._delta = np.full(len(self.levels), delta)
+        self._tangents: Tangents | None = None
+
+    def bets(self, guessers: int) -> int:
+        """The average and every guesser."""
+        return 1 + guessers
+
+    def tune(self, average: Floats, mass: Floats, settled: int) -> None:
+        """Choose stake and cap of the open levels."""
+        self.active = open_levels(self.levels, self.place, settled, self._AHEAD)
+        self._tangents = tune(average, mass, self.levels[self.active], self._delta[self.active])
+
+    def log_payoffs(self, average: Floats, guesses: Floats) -> tuple[Floats, Floats]:
+        """`log S_P` and `log S_Q`; only the average's stake is tilted."""
+        assert self._tangents is not None
+        even = replace(self._tangents, stake=np.ones(len(self.active)))
+        by_average, by_guesser = self._tangents.log_payoffs(average), even.log_payoffs(guesses)
+        return (
+            np.concatenate([by_average[0][None], by_guesser[0]]),
+            np.concatenate([by_average[1][None], by_guesser[1]]),
+        )
+
+
+class MixedBook:
+    """A claim that is a whole profile: one mixed bet for each level, by the average alone."""
+
+    _AHEAD = 2
+
+    def __init__(self, claim: Claim) -> None:
+        if isinstance(claim, Scalable):
+            self.levels, self.place = levels_around(
+                claim.strength, shares=COARSE_SHARES, ratio=1.05
+            )
+            claims: list[Claim] = [claim.with_strength(level) for level in self.levels]
+            claims[self.place] = claim
+        else:
+            self.levels, self.place, claims = np.array([np.nan]), 0, [claim]
+        self.active = open_levels(self.levels, self.place, 0, self._AHEAD)
+        self._claims = claims
+        self._bets: dict[int, MixedBet] = {}
+
+    def bets(self, guessers: int) -> int:
+        """The average alone."""
+        return 1
+
+    def tune(self, average: Floats, mass: Floats, settled: int) -> None:
+        """Tune the mixed bets of the open levels."""
+        self.active = open_levels(self.levels, self.place, settled, self._AHEAD)
+        for level in self.active:
+            if level not in self._bets:
+                self._bets[level] = MixedBet(self._claims[level])
+            self._bets[level].tune(average, mass)
+
+    def log_payoffs(self, average: Floats, guesses: Floats) -> tuple[Floats, Floats]:
+        """`log S_P` and `log S_Q`; `guesses` are not used."""
+        paid = [self._bets[level].log_payoffs(average) for level in self.active]
+        return np.stack([up for up, _ in paid])[None], np.stack([down for _, down in paid])[None]
 
 
 class PairBettor:
-    """The experts, the bets and the wealth on one pair of datasets."""
+    """The guessers, the bets and the wealth on one pair of datasets."""
 
     def __init__(self, book: Book, encoder: Encoder) -> None:
         self._book = book
@@ -35,25 +136,30 @@ class PairBettor:
         self._columns = 0
         self._known = encoder.known  # when a batch was last learned
         self._refit_at = FIRST_BATCH
-        self._log_share = np.zeros((1, len(book.levels)))  # of each hand in the wealth
-        self._hands = np.zeros((1, len(book.levels)))  # the log-wealth of each hand at each level
-        self.log_wealth = np.zeros(len(book.levels))  # at each level: the mean over the hands
-        self.sample = Sample()
+        self._log_share = np.zeros((1, len(book.levels)))  # of each bet in the wealth of a level
+        self._bets = np.zeros((1, len(book.levels)))  # the log-wealth of each bet at each level
+        self.log_wealth = np.zeros(len(book.levels))  # at each level: the mean over its bets
+        self._past = Past()
         self.settled = 0  # levels that the audit has refuted already
 
     @property
     def draws(self) -> int:
         """How many outputs this pair has been given."""
-        return self.sample.size
+        return self._past.draws
+
+    @property
+    def sample(self) -> LabelledRows:
+        """The outputs of the pair so far, as far as they are remembered."""
+        return self._past.seen
 
     def next_batch(self, *, patience: float) -> int:
-        """Draws until the experts learn again: more patience, rarer and larger."""
+        """Draws until the guessers learn again: with more patience, they learn less often."""
         size = self.draws
         first = FIRST_BATCH if patience <= 1.0 else 2 * FIRST_BATCH
         if size < first:
             return first - size
-        step = next(step for below, step in _STEPS if size < below)
-        most = 3.0 if size < _STEPS[0][0] else 0.5
+        step = next(step for below, step in _GROWTH_STEPS if size < below)
+        most = 3.0 if size < _GROWTH_STEPS[0][0] else 0.5
         return min(max(1, int(size * min(patience * step, most))), LARGEST_BATCH)
 
     def play(self, table: Table, labels: Labels, *, target: float) -> int | None:
@@ -62,106 +168,103 @@ class PairBettor:
         `target` is a log-wealth against the claim itself. When it is reached the samples after it
         are left alone: they were neither bet on nor learned.
         """
-        if self.sample.size < FIRST_BATCH:
+        if self.draws < FIRST_BATCH:
             self.learn(table, labels)
             return None
-        self._fit()
-        assert self._ensemble is not None
+        ensemble = self._fitted()
         # A field or a word never seen before is learned after this batch: a bet must not depend on
         # the other outputs that are bet on.
-        rows, index = self.sample.compress(table.as_known(self._known))
-        guesses = self._ensemble.guesses(rows)
-        up, down = self._book.log_payoffs(self._ensemble.average(guesses), guesses)
+        rows, index = self._past.compress(table.as_known(self._known))
+        guesses = ensemble.guesses(rows)
+        up, down = self._book.log_payoffs(ensemble.average(guesses), guesses)
         crossing = self._crossing(up, down, index, labels, target)
         if crossing is not None:
             table, labels, index = table.take(slice(crossing)), labels[:crossing], index[:crossing]
         ones = np.bincount(index[labels], minlength=len(rows)).astype(np.float64)
         zeros = np.bincount(index[~labels], minlength=len(rows)).astype(np.float64)
-        self._hands[:, self._book.active] += up @ ones + down @ zeros
-        self.log_wealth = np.logaddexp.reduce(self._log_share + self._hands, axis=0)
-        self._ensemble.score(guesses, ones, zeros)
+        self._bets[:, self._book.active] += up @ ones + down @ zeros
+        self.log_wealth = np.logaddexp.reduce(self._log_share + self._bets, axis=0)
+        ensemble.score(guesses, ones, zeros)
         self.learn(table, labels, index)
         return crossing
 
     def learn(self, table: Table, labels: Labels, index: Index | None = None) -> None:
-        """Remember a batch, for the experts to learn before they bet again."""
+        """Remember a batch, for the guessers to learn before they bet again."""
         if table.columns != self._columns:
             if self._columns:
-                self.sample.widen(self._encoder.widen)
+                self._past.widen(self._encoder.widen)
                 index = None
             self._columns, self._ensemble = table.columns, None
         self._known = self._encoder.known[: table.columns]
-        self.sample.add(table, labels, index)
+        self._past.add(table, labels, index)
 
     def log_odds(self, table: Table) -> Floats:
-        """The log-odds of `data` that the experts together give to outputs."""
-        if not self.sample.size:
-            return np.zeros(len(table))
-        self._fit()
-        assert self._ensemble is not None
-        return self._ensemble.average(self._ensemble.guesses(table))
+        """The log-odds of `data` that the guessers together give to outputs."""
+        return self._fitted().log_odds(table) if self.draws else np.zeros(len(table))
 
-    def log_odds_of(self, part: Sample) -> Floats:
+    def log_odds_of(self, part: LabelledRows) -> Floats:
         """The log-odds of the rows of its sample, or of a thinned part of it.
 
-        A part is judged by what the experts have learned so far: there is no time to learn more.
+        A part is judged by what the guessers have learned so far: there is no time to learn more.
         """
         if part is self.sample or self._ensemble is None:
-            return self.log_odds(part.rows)
-        return self._ensemble.average(self._ensemble.guesses(part.rows))
+            return self.log_odds(part.table)
+        return self._ensemble.log_odds(part.table)
 
-    def _fit(self) -> None:
-        """Let the experts learn, if the past has grown enough. A pair left alone is not learned."""
-        if self._ensemble is not None and self.sample.size < self._refit_at:
-            return
+    def _fitted(self) -> Ensemble:
+        """The guessers, which learn first if the past has grown enough."""
+        if self._ensemble is not None and self.draws < self._refit_at:
+            return self._ensemble
         if self._ensemble is None:
-            self._start(self._columns)
-        assert self._ensemble is not None
-        past = self._ensemble.fit(self.sample)
-        self._book.tune(past, self.sample.ones + self.sample.zeros, self.settled)
-        self._refit_at = self.sample.size + self.next_batch(patience=1.0)
+            self._ensemble = self._start()
+        seen = self._past.seen
+        self._book.tune(self._ensemble.fit(seen), seen.ones + seen.zeros, self.settled)
+        self._refit_at = self.draws + self.next_batch(patience=1.0)
+        return self._ensemble
 
-    def _start(self, columns: int) -> None:
-        """Call the experts, and share the wealth there is among their hands."""
-        self._ensemble = Ensemble(columns)
-        prior, levels = self._ensemble.prior, len(self._book.levels)
-        if self._book.hands(len(prior)) == 1:
+    def _start(self) -> Ensemble:
+        """Make the guessers, and share the wealth there is among the bets."""
+        ensemble = Ensemble(self._columns)
+        prior, levels = ensemble.prior, len(self._book.levels)
+        if self._book.bets(len(prior)) == 1:
             share = np.ones((1, levels))
         else:
-            share = np.tile(_shares(prior, self._ensemble.coarse)[:, None], levels)
+            share = np.tile(_shares(prior, ensemble.coarse)[:, None], levels)
             share[:, self._book.place] = _shares(prior, ())
         self._log_share = np.log(share)
-        self._hands = np.tile(self.log_wealth, (len(share), 1))
+        self._bets = np.tile(self.log_wealth, (len(share), 1))
+        return ensemble
 
     def _crossing(
         self, up: Floats, down: Floats, index: Index, labels: Labels, target: float
     ) -> int | None:
         """After how many samples the wealth against the claim reached the target."""
         level = int(np.searchsorted(self._book.active, self._book.place))
-        start = (self._log_share + self._hands)[:, self._book.place]
-        # Entry 2 * row + label: what each hand is paid on that row and label.
+        start = (self._log_share + self._bets)[:, self._book.place]
+        # Entry 2 * row + label: what each bet is paid on that row and label.
         paid = np.stack([down[:, level], up[:, level]], axis=2).reshape(len(start), -1)
         return first_crossing(start, paid, 2 * index + labels, target)
 
 
 def _shares(prior: Floats, coarse: tuple[int, ...]) -> Floats:
-    """What the experts' average and every expert stake: half and half, by the prior.
+    """What the average and every guesser stake: half and half, by the prior.
 
-    A bound climbs by pressing on the region where the ratio is highest, mostly a half-line: there
-    the coarse bins, which learn little but that, are staked about as much as the average.
+    A bound climbs by betting on the region where the ratio is highest, mostly a half-line. So at
+    other levels than the claim coarse bins, which learn little else, stake about as much as the
+    average.
     """
     if not coarse:
         return np.concatenate([[0.5], 0.5 * prior])
-    average, each = _PLATEAU
-    shares = np.concatenate([[average], (1.0 - average - each * len(coarse)) * prior])
-    shares[1 + np.array(coarse)] += each
+    rest = 1.0 - _AVERAGE_SHARE - _COARSE_SHARE * len(coarse)
+    shares = np.concatenate([[_AVERAGE_SHARE], rest * prior])
+    shares[1 + np.array(coarse)] += _COARSE_SHARE
     return shares
 
 
 def first_crossing(start: Floats, paid: Floats, place: Index, target: float) -> int | None:
     """After how many steps `logsumexp_k(start_k + sum of paid[k, place])` reaches the target.
 
-    Chunks in which no hand could reach it, even if only its gains counted, are skipped at once.
+    Chunks in which no bet could reach it, even if only its gains counted, are skipped at once.
 
     >>> first_crossing(np.zeros(1), np.array([[-1.0, 2.0]]), np.array([0, 1, 1, 1]), 3.0)
     3

@@ -5,25 +5,26 @@ at most `right`, so the best bet pays `1/right` on each draw and grows by `log(1
 refutes the claim with fewer than `log(1/alpha) / log(1/right)` draws on a pair, whatever it finds.
 
 A level `(epsilon, delta)` of a profile bounds `right` by `(1 + delta x) / (1 + x)`,
-`x = e^-epsilon`: what the bet of `betting/tangent.py` pays on a sure guess, inverted. A Rényi
+`x = e^-epsilon`: what the tangent bet pays on a sure guess, inverted
+(docs/mathematics.md, section 3). A Rényi
 divergence of at most `e` at `order` bounds it directly, where its profile says nothing: `right` is
 at most the `p` with
 
     p^order (1-p)^(1-order) + (1-p)^order p^(1-order) = e^((order-1) e).
 
-(The pairs of two outputs within a claim are convex and stay within it when both the sides and the
-outputs are swapped, so the best of them is symmetric: `Q(A) = 1 - P(A)`.)
+(The pairs within a claim form a convex set that swapping both sides and outputs maps to itself, so
+the best of them is symmetric: `Q(A) = 1 - P(A)`.)
 """
 
 from __future__ import annotations
 
 import math
 
-from dpaudit.betting.renyi import renyi_orders
-from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
+from dpaudit.betting.payoffs import renyi_orders
+from dpaudit.claims import ZCDP, Claim, GaussianDP, Profile, RenyiDP, point_of
 
 _HALVINGS = 200
-_TIMES = 2.0  # the draws of a total leak, before silence counts as evidence
+_WANTED_FACTOR = 2.0  # times the draws of a total leak, before silence counts as evidence
 
 
 def draws_for_leak(claim: Claim, alpha: float) -> float:
@@ -44,7 +45,7 @@ def draws_wanted(claim: Claim, alpha: float) -> float:
     >>> draws_wanted(PureDP(1.0), 1e-6), draws_wanted(PureDP(10.0), 1e-6)
     (88.0, 608628.0)
     """
-    wanted = _TIMES * draws_for_leak(claim, alpha)
+    wanted = _WANTED_FACTOR * draws_for_leak(claim, alpha)
     return float(max(round(wanted), 1)) if math.isfinite(wanted) else math.inf
 
 
@@ -92,10 +93,9 @@ def renyi_growth(order: float, epsilon: float) -> float:
 
 def _levels(claim: Claim) -> tuple[tuple[float, float], ...]:
     """Levels of a claim, the best among them: 0, or those that are saved of a profile."""
-    if isinstance(claim, PureDP):
-        return ((claim.epsilon, 0.0),)
-    if isinstance(claim, ApproxDP):
-        return ((claim.epsilon, claim.delta_at_epsilon),)
+    point = point_of(claim)
+    if point is not None:
+        return (point,)
     if isinstance(claim, GaussianDP | ZCDP | RenyiDP):
         return ((0.0, claim.delta(0.0)),)
     saved = claim.to_json() if isinstance(claim, Profile) else Profile(claim.delta).to_json()

@@ -1,13 +1,16 @@
 """Exact bounds: numbers in, numbers out."""
 
 from dpaudit.bounds.binomial import (
+    coin_evidence,
+    dispersion_evidence,
     epsilon_from_event,
+    log_tail,
     make_ready,
     proportion_anytime,
     proportion_lower,
     proportion_upper,
+    staked_proportion_lower,
 )
-from dpaudit.bounds.dispersion import coin_evidence, dispersion_evidence
 from dpaudit.bounds.means import (
     bernstein_width,
     chernoff_slack,
@@ -17,4 +20,3 @@ from dpaudit.bounds.means import (
     normal_quantile,
 )
 from dpaudit.bounds.rounding import percent_below, round_down, round_up
-from dpaudit.bounds.weighted_guesses import log_tail, staked_proportion_lower

@@ -19,13 +19,13 @@ from dpaudit.arrays import Floats
 
 BOUNDS = ("betting", "bernstein", "hoeffding")
 
-_BLOCKS = 256  # bets are placed anew so often: the finer, the closer to the wealth aimed at,
-_LEAST_BLOCK = 4  # but hardly so below this many values at a time
+_MAX_BLOCKS = 256  # of values between new bets: the finer, the closer to the wealth aimed at,
+_MIN_BLOCK = 4  # but hardly so below this many values at a time
 _FINE, _COARSE = 128, 18  # candidates where the bound is expected, and over all of [0, 1]
-_BOLDEST = 0.9  # share of the wealth that a bet may lose on one value
-_BEYOND = 1.1  # aimed at, in units of 1/alpha: what is aimed at is only nearly reached
+_MAX_LOSS = 0.9  # share of the wealth that a bet may lose on one value
+_AIM = 1.1  # wealth aimed at, in units of 1/alpha: what is aimed at is only nearly reached
 _HOPELESS = -12.0  # log of a wealth that does not come back
-_PREFIX = 10  # without a guess, one value in so many serves as one
+_VALUES_PER_GUESS = 10  # without a guess, every tenth value serves as one
 _ROUNDING = 1e-9  # of the log of a wealth: more than floating-point error can add
 
 
@@ -43,9 +43,7 @@ def mean_lower(
     0.9613
     """
     values = _checked(values, alpha, bound)
-    if len(values) == 0:
-        return 0.0
-    if bound == "betting":
+    if bound == "betting" or len(values) == 0:
         return _betting(values, alpha, guess, upper=False)
     return max(0.0, float(values.mean()) - _width(values, len(values), alpha, bound))
 
@@ -61,9 +59,7 @@ def mean_upper(
     0.0038 1.0
     """
     values = _checked(values, alpha, bound)
-    if len(values) == 0:
-        return 1.0
-    if bound == "betting":
+    if bound == "betting" or len(values) == 0:
         return _betting(values, alpha, guess, upper=True)
     return min(1.0, float(values.mean()) + _width(values, len(values), alpha, bound))
 
@@ -78,8 +74,8 @@ def mean_reach(draws: int, alpha: float, bound: str = "betting") -> float:
     """
     if draws == 0:
         return 1.0
-    if bound == "betting":  # every bet as bold as it may be: (1 + _BOLDEST m/(1-m))^n = 1/alpha
-        odds = math.expm1(-math.log(alpha) / draws) / _BOLDEST
+    if bound == "betting":  # every bet as bold as it may be: (1 + _MAX_LOSS m/(1-m))^n = 1/alpha
+        odds = math.expm1(-math.log(alpha) / draws) / _MAX_LOSS
         return odds / (1.0 + odds)
     return min(1.0, _width(np.zeros(1), draws, alpha, bound))
 
@@ -148,15 +144,17 @@ def _width(values: Floats, draws: int, alpha: float, bound: str) -> float:
 
 
 def _betting(values: Floats, alpha: float, guess: Floats | None, *, upper: bool) -> float:
-    """The last candidate refuted, going inward from the end where all candidates are.
+    """The last candidate refuted, going inward from the outer end.
 
     The wealth `prod(1 + stake (x - m))` against candidate `m` is fair or worse whenever the mean is
     at most `m` (Waudby-Smith and Ramdas 2023, "Estimating means of bounded random variables by
-    betting"). The candidates are fixed beforehand and must fall one after the other: a bound beyond
-    the mean needs the first candidate beyond the mean to be refuted, so no monotony is asked for.
+    betting"). Candidates are fixed beforehand and must fall one after the other: a bound beyond the
+    mean needs the first candidate beyond it to be refuted.
     """
+    if len(values) == 0:
+        return 1.0 if upper else 0.0
     if guess is None:
-        cut = len(values) // _PREFIX
+        cut = len(values) // _VALUES_PER_GUESS
         guess, values = values[:cut], values[cut:]
     weight = 1.0 + len(guess)  # as if one value had been 1/2, give or take 1/2
     centre = (0.5 + float(guess.sum())) / weight
@@ -200,15 +198,15 @@ def _refuted(
     "STaR-Bets". Any stake is fair that depends on earlier values only.
     """
     centre, squares, weight = start
-    sign, most = (-1.0, _BOLDEST / (1.0 - means)) if upper else (1.0, _BOLDEST / means)
+    sign, most = (-1.0, _MAX_LOSS / (1.0 - means)) if upper else (1.0, _MAX_LOSS / means)
     # A candidate far from the centre, were it true, would come with another variance.
     ratio = np.minimum(means * (1.0 - means) / (centre * (1.0 - centre)), 3.0)
     aim, wealth, left = -math.log(alpha), np.zeros(len(means)), len(values)
-    for part in np.array_split(values, max(1, min(_BLOCKS, len(values) // _LEAST_BLOCK))):
+    for part in np.array_split(values, max(1, min(_MAX_BLOCKS, len(values) // _MIN_BLOCK))):
         active = np.flatnonzero((wealth < aim + _ROUNDING) & (wealth > _HOPELESS))
         if len(active) == 0:
             break
-        missing = np.minimum(wealth[active] - aim - math.log(_BEYOND), -1e-12)
+        missing = np.minimum(wealth[active] - aim - math.log(_AIM), -1e-12)
         stake = _hedge(missing) / np.sqrt(left * squares / weight * ratio[active])
         stake = sign * np.minimum(stake, most[active])
         wealth[active] += _growth(part, stake, means[active])

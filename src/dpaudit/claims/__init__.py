@@ -1,4 +1,4 @@
-"""What is promised: the kinds of claims, their privacy profiles, and their text."""
+"""Privacy claims: their kinds, their privacy profiles, and their text."""
 
 from dpaudit.claims.kinds import (
     ZCDP,
@@ -9,7 +9,7 @@ from dpaudit.claims.kinds import (
     PureDP,
     RenyiDP,
     Scalable,
+    point_of,
 )
-from dpaudit.claims.levels import HIGHEST_LEVEL, falling_span, tangent_points
-from dpaudit.claims.profiles import most_likely
+from dpaudit.claims.profiles import HIGHEST_LEVEL, falling_span, most_likely, tangent_points
 from dpaudit.claims.text import claim_from_json, parse_claim

@@ -1,8 +1,8 @@
-"""What a mechanism promises: a privacy profile.
+"""The claims that a mechanism makes: each is a privacy profile.
 
 Every claim bounds, for all `epsilon >= 0` and both directions, how far apart the outputs on two
-neighbours may be: `sup_A P(A) - e^epsilon Q(A) <= claim.delta(epsilon)`. An excess over that curve
-refutes the claim.
+neighbours may be: `sup_A P(A) - e^epsilon Q(A) <= claim.delta(epsilon)` (docs/mathematics.md,
+section 1). An excess over that curve refutes the claim.
 
 This file loads neither numpy nor scipy: the command line shows its help without them.
 """
@@ -12,11 +12,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
-from dpaudit.claims import levels, profiles
+from dpaudit.claims import profiles
 from dpaudit.errors import InvalidClaim
 
 SAVED_POINTS = 64  # in the table that a profile is saved as
@@ -37,7 +37,7 @@ class Claim(Protocol):
 
 @runtime_checkable
 class Scalable(Claim, Protocol):
-    """A claim with one dial: a larger `strength` promises less, so the nulls are nested in it.
+    """A claim with one parameter: a larger `strength` claims less, so the nulls are nested in it.
 
     >>> claim = ApproxDP(epsilon=1, delta=1e-6)
     >>> claim.symbol, claim.strength, claim.with_strength(2)
@@ -53,8 +53,64 @@ class Scalable(Claim, Protocol):
     def with_strength(self, value: float) -> Scalable: ...
 
 
+def point_of(claim: Claim) -> tuple[float, float] | None:
+    """The `point` of a claim, `(epsilon, delta)`; None for claims that are a whole profile.
+
+    >>> point_of(PureDP(1.0)), point_of(ApproxDP(1.0, 1e-6)), point_of(ZCDP(0.1))
+    ((1.0, 0.0), (1.0, 1e-06), None)
+    """
+    point: tuple[float, float] | None = getattr(claim, "point", None)  # a user's has none
+    return point
+
+
+class _Named:
+    """What the named kinds share: one parameter, `symbol`, that scales them, and a saved form."""
+
+    __slots__ = ()
+    symbol: ClassVar[str] = "epsilon"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, self.symbol, nonnegative(self.symbol, getattr(self, self.symbol)))
+
+    @property
+    def point(self) -> tuple[float, float] | None:
+        """The `(epsilon, delta)` that is the whole claim; None if it takes a whole profile."""
+        return None
+
+    @property
+    def strength(self) -> float:
+        """The parameter by which the claim is scaled."""
+        return float(getattr(self, self.symbol))
+
+    def with_strength(self, value: float) -> Self:
+        """The same kind of claim with another strength."""
+        return replace(self, **{self.symbol: value})  # type: ignore[type-var]
+
+    def delta(self, epsilon: float) -> float:
+        """The profile at `epsilon`."""
+        return self._delta(nonnegative("epsilon", epsilon))
+
+    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
+        """The levels worth betting on: the `point`, or `count` over the fall of the profile."""
+        profiles.check_count(count)
+        if self.point is not None:
+            return (self.point,)
+        return profiles.tangent_points(self.delta, self._span(), count)
+
+    def to_json(self) -> dict[str, object]:
+        """The form in which the claim is saved."""
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return {"kind": type(self).__name__} | {name: getattr(self, name) for name in names}
+
+    def _delta(self, level: float) -> float:
+        raise NotImplementedError
+
+    def _span(self) -> tuple[float, float]:
+        return profiles.falling_span(self.delta)
+
+
 @dataclass(frozen=True, slots=True)
-class PureDP:
+class PureDP(_Named):
     """Pure differential privacy: no event is more than `e^epsilon` times likelier on a neighbour.
 
     Its profile is that of randomized response, the pair that dominates all others (Kairouz, Oh and
@@ -67,36 +123,21 @@ class PureDP:
     """
 
     epsilon: float
-    symbol: ClassVar[str] = "epsilon"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
-
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        return profiles.pure_delta(self.epsilon, nonnegative("epsilon", epsilon))
-
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """The one level worth betting on, whatever `count`: the claim itself."""
-        levels.check_count(count)
-        return ((self.epsilon, 0.0),)
 
     @property
-    def strength(self) -> float:
-        return self.epsilon
+    def point(self) -> tuple[float, float]:
+        """`(epsilon, 0)`."""
+        return self.epsilon, 0.0
 
-    def with_strength(self, value: float) -> PureDP:
-        return PureDP(value)
-
-    def to_json(self) -> dict[str, object]:
-        return {"kind": "PureDP", "epsilon": self.epsilon}
+    def _delta(self, level: float) -> float:
+        return profiles.pure_delta(self.epsilon, level)
 
     def __str__(self) -> str:
         return f"{_text(self.epsilon)}-DP"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ApproxDP:
+class ApproxDP(_Named):
     """Approximate differential privacy, `(epsilon, delta)`.
 
     The claim's own delta is kept as `delta_at_epsilon`, because `delta` is the profile. The profile
@@ -112,7 +153,6 @@ class ApproxDP:
 
     epsilon: float
     delta_at_epsilon: float
-    symbol: ClassVar[str] = "epsilon"
 
     def __init__(self, epsilon: float, delta: float) -> None:
         object.__setattr__(self, "epsilon", nonnegative("epsilon", epsilon))
@@ -121,24 +161,20 @@ class ApproxDP:
     def __repr__(self) -> str:
         return f"ApproxDP(epsilon={self.epsilon!r}, delta={self.delta_at_epsilon!r})"
 
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        level = nonnegative("epsilon", epsilon)
+    @property
+    def point(self) -> tuple[float, float]:
+        """`(epsilon, delta)`."""
+        return self.epsilon, self.delta_at_epsilon
+
+    def _delta(self, level: float) -> float:
         return profiles.approx_delta(self.epsilon, self.delta_at_epsilon, level)
 
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """The one level worth betting on, whatever `count`: the claim itself."""
-        levels.check_count(count)
-        return ((self.epsilon, self.delta_at_epsilon),)
-
-    @property
-    def strength(self) -> float:
-        return self.epsilon
-
-    def with_strength(self, value: float) -> ApproxDP:
-        return ApproxDP(value, self.delta_at_epsilon)
+    def with_strength(self, value: float) -> Self:
+        """The claim with another epsilon and the same delta."""
+        return type(self)(value, self.delta_at_epsilon)
 
     def to_json(self) -> dict[str, object]:
+        """The form in which the claim is saved."""
         return {"kind": "ApproxDP", "epsilon": self.epsilon, "delta": self.delta_at_epsilon}
 
     def __str__(self) -> str:
@@ -146,7 +182,7 @@ class ApproxDP:
 
 
 @dataclass(frozen=True, slots=True)
-class RenyiDP:
+class RenyiDP(_Named):
     """Rényi differential privacy: the divergence of order `order` is at most `epsilon`.
 
     The claim (Mironov 2017, "Rényi differential privacy") implies the profile, it is not equal to
@@ -161,41 +197,25 @@ class RenyiDP:
 
     order: float
     epsilon: float
-    symbol: ClassVar[str] = "epsilon"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", _renyi_order(self.order))
-        object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
+        _Named.__post_init__(self)
 
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        return profiles.renyi_delta(self.order, self.epsilon, nonnegative("epsilon", epsilon))
-
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """`count` levels over the span on which the profile falls from 1 to nearly nothing."""
-        return levels.tangent_points(self.delta, levels.falling_span(self.delta), count)
-
-    @property
-    def strength(self) -> float:
-        return self.epsilon
-
-    def with_strength(self, value: float) -> RenyiDP:
-        return RenyiDP(self.order, value)
-
-    def to_json(self) -> dict[str, object]:
-        return {"kind": "RenyiDP", "order": self.order, "epsilon": self.epsilon}
+    def _delta(self, level: float) -> float:
+        return profiles.renyi_delta(self.order, self.epsilon, level)
 
     def __str__(self) -> str:
         return f"(order {_text(self.order)}, {_text(self.epsilon)})-Rényi DP"
 
 
 @dataclass(frozen=True, slots=True)
-class ZCDP:
+class ZCDP(_Named):
     """Zero-concentrated differential privacy: `order * rho`-Rényi DP at every order.
 
-    `rho = 0` is allowed and promises that the output says nothing at all. The claim is Bun and
-    Steinke 2016, "Concentrated differential privacy"; its profile is the best over all orders of
-    the conversion of Canonne, Kamath and Steinke 2020, corollary 13.
+    `rho = 0` is allowed: the output then says nothing at all. The claim is Bun and Steinke 2016,
+    "Concentrated differential privacy"; its profile is the best over all orders of the conversion
+    of Canonne, Kamath and Steinke 2020, corollary 13.
 
     >>> round(ZCDP(rho=0.1).delta(1.0), 6)
     0.008933
@@ -206,34 +226,18 @@ class ZCDP:
     rho: float
     symbol: ClassVar[str] = "rho"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", nonnegative("rho", self.rho))
+    def _delta(self, level: float) -> float:
+        return profiles.zcdp_delta(self.rho, level)
 
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        return profiles.zcdp_delta(self.rho, nonnegative("epsilon", epsilon))
-
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """`count` levels spread over the privacy losses of the Gaussian mechanism with this rho."""
-        span = levels.gaussian_span(math.sqrt(2.0 * self.rho))
-        return levels.tangent_points(self.delta, span, count)
-
-    @property
-    def strength(self) -> float:
-        return self.rho
-
-    def with_strength(self, value: float) -> ZCDP:
-        return ZCDP(value)
-
-    def to_json(self) -> dict[str, object]:
-        return {"kind": "ZCDP", "rho": self.rho}
+    def _span(self) -> tuple[float, float]:
+        return profiles.gaussian_span(math.sqrt(2.0 * self.rho))  # the Gaussian mechanism's
 
     def __str__(self) -> str:
         return f"{_text(self.rho)}-zCDP"
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianDP:
+class GaussianDP(_Named):
     """Gaussian differential privacy: neighbours differ no more than `N(0,1)` and `N(mu,1)` do.
 
     The claim is Dong, Roth and Su 2022, "Gaussian differential privacy"; its profile is corollary
@@ -251,26 +255,11 @@ class GaussianDP:
     mu: float
     symbol: ClassVar[str] = "mu"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", nonnegative("mu", self.mu))
+    def _delta(self, level: float) -> float:
+        return profiles.gaussian_delta(self.mu, level)
 
-    def delta(self, epsilon: float) -> float:
-        """The profile at `epsilon`."""
-        return profiles.gaussian_delta(self.mu, nonnegative("epsilon", epsilon))
-
-    def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
-        """`count` levels spread over the privacy losses, three standard deviations each way."""
-        return levels.tangent_points(self.delta, levels.gaussian_span(self.mu), count)
-
-    @property
-    def strength(self) -> float:
-        return self.mu
-
-    def with_strength(self, value: float) -> GaussianDP:
-        return GaussianDP(value)
-
-    def to_json(self) -> dict[str, object]:
-        return {"kind": "GaussianDP", "mu": self.mu}
+    def _span(self) -> tuple[float, float]:
+        return profiles.gaussian_span(self.mu)
 
     def __str__(self) -> str:
         return f"{_text(self.mu)}-GDP"
@@ -281,7 +270,7 @@ class Profile:
     """Any privacy profile: a function from epsilon to delta, such as an accountant gives.
 
     The function must not increase; values above 1 count as 1. It is asked for levels up to 50.
-    A profile is saved as a table, and loads as its chords (see `claim_text.claim_from_json`).
+    A profile is saved as a table, and loads as its chords (see `claim_from_json`).
 
     >>> claim = Profile(PureDP(1.0).delta, name="randomized response")
     >>> print(claim)
@@ -322,14 +311,19 @@ class Profile:
 
     def tangents(self, count: int) -> tuple[tuple[float, float], ...]:
         """`count` levels over the span on which the profile falls from 1 to its lowest."""
-        levels.check_count(count)
-        span = levels.falling_span(self.delta)
-        table = levels.tangent_points(self.delta, span, SAVED_POINTS)
-        first, last = ((level, self.delta(level)) for level in (0.0, levels.HIGHEST_LEVEL))
+        profiles.check_count(count)
+        span = profiles.falling_span(self.delta)
+        table = profiles.tangent_points(self.delta, span, SAVED_POINTS)
+        first, last = ((level, self.delta(level)) for level in (0.0, profiles.HIGHEST_LEVEL))
         check_decreasing([first, *table, last])
-        return table if count == SAVED_POINTS else levels.tangent_points(self.delta, span, count)
+        return table if count == SAVED_POINTS else profiles.tangent_points(self.delta, span, count)
+
+    @property
+    def point(self) -> None:
+        """None: the claim is a whole profile."""
 
     def to_json(self) -> dict[str, object]:
+        """The form in which the claim is saved: a table of the profile."""
         saved = self.function.points if isinstance(self.function, profiles.Chords) else None
         points = self.tangents(SAVED_POINTS) if saved is None else saved
         return {"kind": "Profile", "name": self._name(), "points": [list(each) for each in points]}
@@ -343,6 +337,14 @@ class Profile:
         return "privacy profile" if name is None else f"privacy profile {name!r}"
 
 
+def nonnegative(name: str, value: object) -> float:
+    """The number, if it can be a strength of a claim or a level."""
+    number = _finite(name, value, "a number >= 0")
+    if number < 0.0:
+        raise InvalidClaim(f"{name} must be >= 0, got {value!r}. 0 is the strictest claim.")
+    return number + 0.0  # -0.0 becomes 0.0
+
+
 def _finite(name: str, value: object, rule: str) -> float:
     number = math.nan
     if isinstance(value, Real) and not isinstance(value, bool):
@@ -353,14 +355,6 @@ def _finite(name: str, value: object, rule: str) -> float:
     if not math.isfinite(number):
         raise InvalidClaim(f"{name} must be {rule}, got {value!r}. Pass a finite number.")
     return number
-
-
-def nonnegative(name: str, value: object) -> float:
-    """The number, if it can be a strength of a claim or a level."""
-    number = _finite(name, value, "a number >= 0")
-    if number < 0.0:
-        raise InvalidClaim(f"{name} must be >= 0, got {value!r}. 0 is the strictest claim.")
-    return number + 0.0  # -0.0 becomes 0.0
 
 
 def _small_delta(value: object) -> float:
@@ -380,7 +374,7 @@ def _renyi_order(value: object) -> float:
 def check_decreasing(points: Sequence[tuple[float, float]]) -> None:
     """Refuse points of a profile that increases."""
     for (left, high), (right, low) in itertools.pairwise(points):
-        if low > high * (1.0 + 1e-9) + 1e-12:  # an accountant's rounding is forgiven
+        if low > high * (1.0 + 1e-9) + 1e-12:  # the rounding of an accountant is allowed
             raise InvalidClaim(
                 f"a profile must not increase, got delta({left:g}) = {high:g} and"
                 f" delta({right:g}) = {low:g}. Check the function: more epsilon needs less delta."

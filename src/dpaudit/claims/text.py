@@ -8,27 +8,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
-from dpaudit.claims.kinds import (
-    ZCDP,
-    ApproxDP,
-    Claim,
-    GaussianDP,
-    Profile,
-    PureDP,
-    RenyiDP,
-    Scalable,
-    check_decreasing,
-    nonnegative,
-)
+from dpaudit.claims import kinds
+from dpaudit.claims.kinds import Claim, Profile, Scalable
 from dpaudit.claims.profiles import Chords
 from dpaudit.errors import InvalidClaim
 
 _KINDS: tuple[tuple[str, Callable[..., Scalable], tuple[str, ...]], ...] = (
-    ("PureDP", PureDP, ("epsilon",)),
-    ("ApproxDP", ApproxDP, ("epsilon", "delta")),
-    ("RenyiDP", RenyiDP, ("order", "epsilon")),
-    ("ZCDP", ZCDP, ("rho",)),
-    ("GaussianDP", GaussianDP, ("mu",)),
+    ("PureDP", kinds.PureDP, ("epsilon",)),
+    ("ApproxDP", kinds.ApproxDP, ("epsilon", "delta")),
+    ("RenyiDP", kinds.RenyiDP, ("order", "epsilon")),
+    ("ZCDP", kinds.ZCDP, ("rho",)),
+    ("GaussianDP", kinds.GaussianDP, ("mu",)),
 )
 
 
@@ -39,7 +29,7 @@ def claim_from_json(saved: Mapping[str, object]) -> Claim:
     `sup_A P(A) - e^epsilon Q(A)` is convex in `e^epsilon` and never increases, so it lies under the
     chords whenever it lies under the points: what refutes the loaded claim refutes the saved one.
 
-    >>> claim_from_json(ZCDP(0.1).to_json())
+    >>> claim_from_json(kinds.ZCDP(0.1).to_json())
     ZCDP(rho=0.1)
     """
     if not isinstance(saved, Mapping):
@@ -101,8 +91,8 @@ def _saved_points(saved: object) -> tuple[tuple[float, float], ...]:
     for each in saved:
         if not isinstance(each, Sequence) or isinstance(each, str) or len(each) != 2:
             raise InvalidClaim(f"each saved point must be [epsilon, delta], got {each!r}.")
-        points.append((nonnegative("epsilon", each[0]), nonnegative("delta", each[1])))
+        points.append((kinds.nonnegative("epsilon", each[0]), kinds.nonnegative("delta", each[1])))
     if any(left >= right for (left, _), (right, _) in itertools.pairwise(points)):
         raise InvalidClaim("the epsilons of saved points must increase. Was the file edited?")
-    check_decreasing(points)
+    kinds.check_decreasing(points)
     return tuple((level, min(1.0, delta)) for level, delta in points)

@@ -1,24 +1,32 @@
-"""Models that guess which of the two datasets an output came from."""
+"""Guessers: they learn from labelled rows which of two datasets an output came from."""
 
-from dpaudit.guessing.bins import Atoms
-from dpaudit.guessing.boosted import Boosted
-from dpaudit.guessing.choose import most_likely
+from dpaudit.guessing.candidates import Candidate, candidates_for, most_likely
 from dpaudit.guessing.classifiers import (
-    BoostedScore,
     Classifier,
-    LinearScore,
-    Score,
+    Samples,
+    Share,
+    as_known,
     check_classifier,
     learn,
 )
-from dpaudit.guessing.codebook import Codebook
-from dpaudit.guessing.columns import prepare
+from dpaudit.guessing.columns import cosines, described_past, gaussian, laplace, normal_scores
 from dpaudit.guessing.ensemble import Ensemble
-from dpaudit.guessing.features import cosines, gaussian, laplace, normal_scores
-from dpaudit.guessing.labelled import Labelled, Samples, Share, as_known
-from dpaudit.guessing.linear import LinearBank, newton
-from dpaudit.guessing.reader import Counts, Guess, Reader, best_guess
-from dpaudit.guessing.recipes import Recipe, recipes
-from dpaudit.guessing.sample import Sample, row_keys
-from dpaudit.guessing.surface import Surface
-from dpaudit.guessing.views import Single, ending, steps, views
+from dpaudit.guessing.guessers import (
+    BalancedLinear,
+    Bins,
+    Guesser,
+    LinearModels,
+    OutputCounts,
+    newton,
+)
+from dpaudit.guessing.projections import (
+    EndingSurface,
+    SingleColumn,
+    Sums,
+    ending,
+    projections_for,
+    steps,
+)
+from dpaudit.guessing.rows import Codebook, LabelledRows, Past, row_keys
+from dpaudit.guessing.staked_guesses import Calibration, GuessCounts, GuessRule, best_rule
+from dpaudit.guessing.trees import BalancedBoosted, Boosted

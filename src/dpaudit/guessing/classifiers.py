@@ -1,47 +1,37 @@
-"""Classifiers that guess which side an output came from: a score for every output.
+"""Guessers of the batch testers, by name or the user's own, and the outputs they learn from.
 
-Only the order of the scores matters, and only to how much is found: any score gives valid events.
+An event must not depend on the outputs that certify it, and neither may the table it is written in.
+So the outputs to learn from are encoded first, and those held out are read with the columns and
+words known by then: a word that is new among them is only "a new word". (Encoded in one go, the
+words of one side would have the lower codes, which alone tells the sides apart.)
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
+from scipy.special import logit
 
-from dpaudit.arrays import Floats
-from dpaudit.guessing.columns import Column, View, prepare
-from dpaudit.guessing.features import (
-    FeatureMap,
-    cosines,
-    design,
-    gaussian,
-    laplace,
-    normal_scores,
-    penalties,
-)
-from dpaudit.guessing.labelled import Labelled, Labels
-from dpaudit.guessing.linear import newton, variances
-from dpaudit.guessing.network import Standard, features
-from dpaudit.guessing.network import train as train_network
-from dpaudit.guessing.sample import Sample, row_keys
-from dpaudit.guessing.trees import fitted, log_odds
-from dpaudit.outputs import Table
+from dpaudit.arrays import Floats, Index
+from dpaudit.guessing.guessers import MAX_LOG_ODDS, BalancedLinear, Guesser, Remembering
+from dpaudit.guessing.network import Neural
+from dpaudit.guessing.rows import LabelledRows
+from dpaudit.guessing.trees import BalancedBoosted
+from dpaudit.outputs import NONE, Encoder, Outputs, Table, checked, joined
 
-_BINS = 24  # of one column, beside the smooth features: no shape escapes them
-_CELLS = 2e7  # numbers in a design: more rows than that many are left out
-_CHUNK = 65_536  # rows scored at once
-_WORDS = 64  # words of a column that get a 0/1 column of their own
-_PRIOR = 4.0  # outputs that a guess is worth
-_SUREST = 30.0  # nats: no guess is surer than this
+_MAX_WORDS = 64  # of a column that get a 0/1 column of their own
+
+Samples: TypeAlias = npt.NDArray[Any] | Sequence[Any]
 
 
 @runtime_checkable
 class ProbabilityClassifier(Protocol):
-    """A classifier of one's own: scikit-learn's two methods."""
+    """A user's own classifier: scikit-learn's two methods."""
 
     def fit(self, rows: Floats, labels: npt.NDArray[np.int64], /) -> object:
         """Learn rows of numbers with labels 0 (the neighbour's outputs) and 1 (the data's)."""
@@ -53,190 +43,70 @@ class ProbabilityClassifier(Protocol):
 Classifier: TypeAlias = Literal["auto", "linear", "boosted", "neural"] | ProbabilityClassifier
 
 
-class Score(Protocol):
-    """A learned score: larger where an output is likelier on the data."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How much of a sample is learned from: a share of it, and at most `most` outputs a side.
 
-    def __call__(self, table: Table, /) -> Floats:
-        """The score of every row."""
-
-
-class LinearScore:
-    """Ridge logistic regression on features of each column, added up over the columns.
-
-    Robust shifts and scales, cosines of the rank, bins, and an indicator for every word and
-    repeated value. One column, and vectors of few values, are learned as cells with counts.
-
-    >>> from dpaudit.guessing.labelled import Share
-    >>> rng = np.random.default_rng(0)
-    >>> train, _ = Share(training=0.5, most=1000).part(
-    ...     rng.normal(1.0, size=1000), rng.normal(size=1000), rng
-    ... )
-    >>> score = LinearScore(train)
-    >>> bool(score(train.table)[train.labels].mean() > score(train.table)[~train.labels].mean())
-    True
+    >>> Share(training=0.4, most=1000).held_out(100), Share(training=0.4, most=10).held_out(100)
+    (60, 90)
     """
 
-    def __init__(self, train: Labelled, *, cells: float = _CELLS) -> None:
-        self._sample = Sample()
-        self._sample.add(train.table, train.labels)
-        self._columns = prepare(self._sample)
-        maps, penalty = _features(train.table.columns)
-        self._map = _joined(maps)
-        shape = penalties(self._columns, penalty)
-        rows, index = self._sample.compress(train.table.take(slice(int(cells / len(shape)))))
-        labels = train.labels[: len(index)]
-        matrix = design(View(self._columns, rows), self._map)
-        weights = _even_weights(labels)
-        ones, zeros = (
-            np.bincount(index, weights * (labels == side), len(rows)).astype(np.float64)
-            for side in (True, False)
-        )
-        start = np.zeros((1, len(shape)))
-        mode, covariance = newton(matrix[None], ones, zeros, shape[None], start)
-        self._beta, self._covariance = mode[0], covariance[0]
+    training: float
+    most: int
 
-    def __call__(self, table: Table) -> Floats:
-        """The log-odds of every row."""
-        return _by_chunks(self._scores, table)
+    def held_out(self, draws: int) -> int:
+        """How many of the outputs of one side are left to certify with."""
+        return draws - self._learned(draws)
 
-    def uncertainty(self, table: Table) -> Floats:
-        """The standard deviation of the log-odds of every row, as learned."""
-        return _by_chunks(self._deviations, table)
+    def part(
+        self, outputs: Samples, neighbour_outputs: Samples, rng: np.random.Generator
+    ) -> tuple[LabelledRows, LabelledRows]:
+        """Part the outputs of both sides at random: those to learn from, and those held out.
 
-    def _scores(self, table: Table) -> Floats:
-        matrix, index = self._design(table)
-        return np.asarray((matrix @ self._beta)[index])
-
-    def _deviations(self, table: Table) -> Floats:
-        matrix, index = self._design(table)
-        return np.asarray(np.sqrt(variances(matrix, self._covariance))[index])
-
-    def _design(self, table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:
-        rows, index = self._sample.compress(table)
-        return design(View(self._columns, rows), self._map), index
-
-
-class BoostedScore:
-    """Gradient-boosted trees of scikit-learn on the columns; words are codes in their own columns.
-
-    >>> from dpaudit.guessing.labelled import Share
-    >>> rng = np.random.default_rng(0)
-    >>> bits = rng.integers(2, size=(1000, 2))
-    >>> train, _ = Share(training=0.5, most=1000).part(bits[bits.sum(axis=1) == 1], bits, rng)
-    >>> score = BoostedScore(train)
-    >>> bool(score(train.table)[train.labels].min() > 0.0)
-    True
-    """
-
-    def __init__(self, train: Labelled) -> None:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        words = train.table.codes() >= 0
-        self._coded, self._numeric = np.flatnonzero(words.any(axis=0)), ~words.all(axis=0)
-        model = HistGradientBoostingClassifier(
-            max_iter=50,
-            learning_rate=0.15,
-            max_leaf_nodes=16,
-            min_samples_leaf=20,
-            l2_regularization=5.0,
-            early_stopping=False,
-            random_state=0,
-        )
-        # Weights make the search for bins many times slower: they are given only where they differ.
-        even = 2 * np.count_nonzero(train.labels) == len(train.labels)
-        weights = None if even else _even_weights(train.labels)
-        self._model = fitted(model, self._matrix(train.table), train.labels, weights)
-
-    def __call__(self, table: Table) -> Floats:
-        """The log-odds of every row."""
-        _, first, index = np.unique(row_keys(table), return_index=True, return_inverse=True)
-        rows = table.take(first) if len(first) < len(table) // 2 else table
-        scores = log_odds(self._model, self._matrix(rows))
-        return scores if rows is table else scores[index]
-
-    def _matrix(self, table: Table) -> Floats:
-        if table.atoms is None and len(self._coded) == 0:
-            return table.numbers
-        codes = table.codes()
-        numbers = np.where(codes < 0, table.numbers, np.nan)
-        return np.hstack([numbers[:, self._numeric], codes[:, self._coded]])
-
-
-class NeuralScore:
-    """A dense network, trained with torch on `device`."""
-
-    def __init__(self, train: Labelled, *, device: str | None, seed: int) -> None:
-        self._like = Standard.of(train.table)
-        self._network = train_network(
-            features(train.table, self._like),
-            train.labels,
-            _even_weights(train.labels),
-            seed=seed,
-            device=device,
+        >>> share = Share(training=0.5, most=1000)
+        >>> learn, held_out = share.part(["a", "b"] * 50, ["c"] * 10, np.random.default_rng(0))
+        >>> len(learn.table), int(held_out.labels.sum()), int((~held_out.labels).sum())
+        (55, 50, 5)
+        """
+        first, second = _sample(outputs, "outputs"), _sample(neighbour_outputs, "neighbour_outputs")
+        draws = len(first), len(second)
+        pool = _pooled(first, second)
+        orders = rng.permutation(draws[0]), draws[0] + rng.permutation(draws[1])
+        cuts = [self._learned(size) for size in draws]
+        learned = np.concatenate([order[:cut] for order, cut in zip(orders, cuts, strict=True)])
+        held = np.concatenate([order[cut:] for order, cut in zip(orders, cuts, strict=True)])
+        learned, encoder = rng.permutation(learned), Encoder()
+        known = encoder.encode(_chosen(pool, learned))
+        held_out = as_known(encoder.encode(_chosen(pool, held)), known)
+        return LabelledRows.of(known, learned < draws[0]), LabelledRows.of(
+            held_out, held < draws[0]
         )
 
-    def __call__(self, table: Table) -> Floats:
-        """The log-odds of every row."""
-        return self._network.scores(features(table, self._like))
+    def _learned(self, draws: int) -> int:
+        return min(max(1, int(draws * self.training)), self.most)
 
 
-class Remembering:
-    """A score that judges an output seen before by how it fell then, with its guess as the prior.
-
-    Models are slow to isolate a rare output, or one among many; memory is not.
-
-    >>> from dpaudit.guessing.labelled import Share
-    >>> rng = np.random.default_rng(0)
-    >>> train, _ = Share(training=0.5, most=1000).part(["a", "b"] * 500, ["b", "b"] * 500, rng)
-    >>> score = Remembering(train, lambda table: np.zeros(len(table)))
-    >>> bool(score(train.table).max() > 4.0)
-    True
-    """
-
-    def __init__(self, train: Labelled, guess: Score) -> None:
-        self._guess = guess
-        keys, index, seen = np.unique(
-            row_keys(train.table), return_inverse=True, return_counts=True
-        )
-        weights = _even_weights(train.labels)
-        ones, zeros = (
-            np.bincount(index, weights=weights * (train.labels == side)) for side in (True, False)
-        )
-        self._keys = keys[seen > 1]  # what came once will hardly come again
-        self._ones, self._zeros = ones[seen > 1], zeros[seen > 1]
-
-    def __call__(self, table: Table) -> Floats:
-        """The log-odds of every row."""
-        guess = self._guess(table)
-        if len(self._keys) == 0:
-            return guess
-        keys = row_keys(table)
-        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        known = self._keys[place] == keys
-        ones, zeros = self._ones[place] * known, self._zeros[place] * known
-        guess = expit(np.clip(guess, -_SUREST, _SUREST))
-        return np.asarray(np.log(ones + _PRIOR * guess) - np.log(zeros + _PRIOR * (1.0 - guess)))
-
-
-class OwnScore:
+class OwnClassifier:
     """A user's classifier: it sees numbers, and a 0/1 column for every frequent word."""
 
-    def __init__(self, train: Labelled, classifier: ProbabilityClassifier) -> None:
-        self._words = _frequent_words(train.table)
-        self._name = type(classifier).__name__
+    def __init__(self, classifier: ProbabilityClassifier) -> None:
         self._model = copy.deepcopy(classifier)  # the one that was given stays as it is
-        self._model.fit(self._matrix(train.table), train.labels.astype(np.int64))
 
-    def __call__(self, table: Table) -> Floats:
+    def fit(self, seen: LabelledRows) -> None:
+        """Learn from single draws."""
+        self._words = _frequent_words(seen.table)
+        self._model.fit(self._matrix(seen.table), seen.labels.astype(np.int64))
+
+    def log_odds(self, table: Table) -> Floats:
         """The log-odds of every row."""
         given = np.asarray(self._model.predict_proba(self._matrix(table)), dtype=np.float64)
         if given.shape != (len(table), 2) or not np.all((given >= 0.0) & (given <= 1.0)):
             raise ValueError(
-                f"{self._name}.predict_proba must give {len(table)} rows of two probabilities, for "
-                f"labels 0 and 1, got shape {given.shape}. Train on both labels and give numbers "
-                "in [0, 1]."
+                f"{type(self._model).__name__}.predict_proba must give {len(table)} rows of two "
+                f"probabilities, for labels 0 and 1, got shape {given.shape}. Train on both labels "
+                "and give numbers in [0, 1]."
             )
-        return np.asarray(np.clip(logit(given[:, 1]), -_SUREST, _SUREST))
+        return np.asarray(np.clip(logit(given[:, 1]), -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
     def _matrix(self, table: Table) -> Floats:
         indicators = [
@@ -245,22 +115,33 @@ class OwnScore:
         return np.hstack([table.numbers, *indicators]).astype(np.float64)
 
 
+class _Silent:
+    """Says nothing: for outputs such as (), which all look the same."""
+
+    def fit(self, seen: LabelledRows) -> None:
+        pass
+
+    def log_odds(self, table: Table) -> Floats:
+        return np.zeros(len(table))
+
+
 def learn(
-    classifier: Classifier, train: Labelled, *, device: str | None, rng: np.random.Generator
-) -> Score:
-    """Train a classifier, by name or one's own, on labelled outputs."""
-    if train.table.columns == 0:  # outputs such as (), which all look the same
-        return lambda table: np.zeros(len(table))
+    classifier: Classifier, train: LabelledRows, *, device: str | None, rng: np.random.Generator
+) -> Guesser:
+    """Train a classifier, by name or the user's own, on labelled draws."""
     if classifier == "auto":
         classifier = "linear" if train.table.columns == 1 else "boosted"
-    if classifier == "linear":
-        return Remembering(train, LinearScore(train))
-    if classifier == "boosted":
-        return Remembering(train, BoostedScore(train))
-    if classifier == "neural":
-        return NeuralScore(train, device=device, seed=int(rng.integers(2**32)))
-    assert not isinstance(classifier, str)
-    return OwnScore(train, classifier)
+    guesser: Guesser
+    if train.table.columns == 0:
+        guesser = _Silent()
+    elif classifier == "neural":
+        guesser = Neural(device=device, seed=int(rng.integers(2**32)))
+    elif isinstance(classifier, str):
+        guesser = Remembering(BalancedLinear() if classifier == "linear" else BalancedBoosted())
+    else:
+        guesser = OwnClassifier(classifier)
+    guesser.fit(train)
+    return guesser
 
 
 def check_classifier(classifier: object) -> None:
@@ -276,43 +157,33 @@ def check_classifier(classifier: object) -> None:
     )
 
 
-def _even_weights(labels: Labels) -> Floats:
-    """Weights with which both sides weigh the same, however many outputs each has; 1 on average."""
-    share = float(labels.mean())
-    return np.where(labels, 0.5 / share, 0.5 / (1.0 - share))
+def as_known(table: Table, known: Table) -> Table:
+    """Read a table as if only the columns and words of another were known."""
+    return table.as_known(np.maximum(known.codes().max(axis=0, initial=-1), NONE))
 
 
-def _features(columns: int) -> tuple[tuple[FeatureMap, ...], Floats]:
-    """Feature maps for a column and their ridge penalties: the more columns, the fewer of them."""
-    if columns == 1:
-        waves = 12
-        maps: tuple[FeatureMap, ...] = (laplace, gaussian, normal_scores, cosines(waves), _bins)
-        parts = [np.ones(6), 0.3 * np.arange(1.0, waves + 1) ** 2, np.full(_BINS, 3.0)]
-        return maps, np.concatenate(parts)
-    if columns <= 16:
-        waves = 6
-        smooth = 0.3 * np.arange(1.0, waves + 1) ** 2
-        return (laplace, gaussian, cosines(waves)), np.concatenate([np.ones(4), smooth])
-    return (laplace,), np.ones(2)
+def _sample(outputs: Samples, name: str) -> Outputs:
+    """Check one side's outputs: at least two, so that one is learned from and one is held out."""
+    if not hasattr(outputs, "__len__"):
+        raise TypeError(f"{name} must be an array or a list, got {type(outputs).__name__}.")
+    if len(outputs) < 2:
+        raise ValueError(
+            f"{name} must hold at least 2 outputs, one to learn from and one to test, "
+            f"got {len(outputs)}."
+        )
+    return checked(outputs, len(outputs), name)
 
 
-def _joined(maps: tuple[FeatureMap, ...]) -> FeatureMap:
-    def features(column: Column, view: View) -> Floats:
-        return np.concatenate([each(column, view) for each in maps], axis=1)
-
-    return features
-
-
-def _bins(column: Column, view: View) -> Floats:
-    place = np.minimum((view.rank(column) * _BINS).astype(np.intp), _BINS - 1)
-    return np.asarray(place[:, None] == np.arange(_BINS), dtype=np.float64)
+def _pooled(first: Outputs, second: Outputs) -> Outputs:
+    """Both sides below each other; a single column is a plain array."""
+    sides = [first, second]
+    if {one.shape[1:] for one in sides if isinstance(one, np.ndarray)} == {(), (1,)}:
+        sides = [np.reshape(one, len(one)) for one in sides]
+    return joined(sides)
 
 
-def _by_chunks(score: Score, table: Table) -> Floats:
-    if len(table) <= _CHUNK or table.columns == 1:
-        return score(table)
-    starts = range(0, len(table), _CHUNK)
-    return np.concatenate([score(table.take(slice(start, start + _CHUNK))) for start in starts])
+def _chosen(pool: Outputs, index: Index) -> Outputs:
+    return pool[index] if isinstance(pool, np.ndarray) else [pool[i] for i in index.tolist()]
 
 
 def _frequent_words(table: Table) -> list[npt.NDArray[np.int64]]:
@@ -321,6 +192,6 @@ def _frequent_words(table: Table) -> list[npt.NDArray[np.int64]]:
         return [np.empty(0, dtype=np.int64)] * table.columns
     counts = [np.bincount(codes[codes >= 0]) for codes in table.atoms.T]
     return [
-        np.sort(np.argsort(-count, kind="stable")[: min(_WORDS, np.count_nonzero(count))])
+        np.sort(np.argsort(-count, kind="stable")[: min(_MAX_WORDS, np.count_nonzero(count))])
         for count in counts
     ]

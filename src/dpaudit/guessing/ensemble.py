@@ -1,72 +1,85 @@
-"""All experts as one: their guesses averaged by how well each has guessed so far.
+"""Several guessers as one: their guesses averaged by how well each has guessed so far.
 
-`c(x) = sum_k weight_k c_k(x)` with `weight_k` proportional to the likelihood that expert `k` gave
+`c(x) = sum_k weight_k c_k(x)` with `weight_k` proportional to the likelihood that guesser `k` gave
 to the past labels, each guessed before it was seen: Bayesian model averaging. One part in a
-thousand is always shared out anew, so that an expert that needs a long past can still take over.
+thousand is always shared out anew, so that a guesser that needs a long past can still take over.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit, log_expit, logit
 
 from dpaudit.arrays import Floats
-from dpaudit.guessing.bins import Atoms, Bins
-from dpaudit.guessing.boosted import Boosted
-from dpaudit.guessing.columns import Column, View, prepare
-from dpaudit.guessing.features import FeatureMap, cauchy, cosines, gaussian, laplace, normal_scores
-from dpaudit.guessing.linear import LinearBank
-from dpaudit.guessing.sample import Sample
+from dpaudit.guessing.columns import (
+    ColumnSummary,
+    FeatureMap,
+    cauchy,
+    cosines,
+    described,
+    described_past,
+    gaussian,
+    laplace,
+    normal_scores,
+)
+from dpaudit.guessing.guessers import MAX_LOG_ODDS, Bins, Guesser, LinearModels, OutputCounts
+from dpaudit.guessing.rows import LabelledRows
+from dpaudit.guessing.trees import Boosted
 from dpaudit.outputs import Table
 
-_SHARED = 1e-3  # of the weight, handed round at every refit
+_REFUNDED_SHARE = 1e-3  # of the weight, given back by the prior at every fit
 _COARSE_BINS = (7, 9)  # for one column: five shifts or scales, two waves, then three bins, mirrored
-_BOLDEST = 30.0  # nats: no guess is surer than this
 
 
 class Ensemble:
-    """The experts for outputs of a given number of columns, and the weight of each."""
+    """The guessers for outputs of a given number of columns, and the weight of each."""
 
     def __init__(self, columns: int) -> None:
-        self._experts = _experts(columns)
-        self.prior = _prior(self._experts)
+        self._guessers, counts = zip(*_guessers(columns), strict=True)
+        # Shift-or-scale models come first, twice as likely as any other single model.
+        weights = np.repeat([2.0] + [1.0] * (len(counts) - 1), counts)
+        self.prior = np.asarray(weights / np.sum(weights))
         self.coarse = _COARSE_BINS if columns == 1 else ()  # the places of the plainest bins
         self._log_prior = np.log(self.prior)
         self._log_weight = self._log_prior
-        self._columns: tuple[Column, ...] = ()
+        self._summaries: tuple[ColumnSummary, ...] = ()
 
-    def fit(self, sample: Sample) -> Floats:
-        """Let every expert learn the past; the log-odds they together give to the past."""
-        view = View(prepare(sample), sample.rows)
-        self._columns = view.columns
-        guesses = [expert.fit(sample, view) for expert in self._experts]
+    def fit(self, seen: LabelledRows) -> Floats:
+        """Let every guesser learn the past; the log-odds they together give to it."""
+        past = replace(seen, table=described_past(seen))
+        for guesser in self._guessers:
+            guesser.fit(past)
+        self._summaries = described_past(past).summaries
         self._log_weight = np.logaddexp(
-            self._log_weight + np.log1p(-_SHARED), self._log_prior + np.log(_SHARED)
+            self._log_weight + np.log1p(-_REFUNDED_SHARE), self._log_prior + np.log(_REFUNDED_SHARE)
         )
-        return self.average(_bounded(guesses))
+        return self.log_odds(past.table)
+
+    def log_odds(self, table: Table) -> Floats:
+        """The log-odds of `data` that the guessers together give to each row."""
+        return self.average(self.guesses(table))
 
     def guesses(self, table: Table) -> Floats:
-        """The log-odds of `data` by each expert (rows of the result) for each output."""
-        view = View(self._columns, table)
-        return _bounded([expert.logits(view) for expert in self._experts])
+        """The log-odds of `data` by each guesser (rows of the result) for each output."""
+        table = described(table, self._summaries)
+        found = [np.atleast_2d(guesser.log_odds(table)) for guesser in self._guessers]
+        return np.asarray(np.clip(np.concatenate(found), -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
     def average(self, guesses: Floats) -> Floats:
-        """The log-odds of `data` on which all experts together settle."""
+        """The log-odds of `data` that follow from those of each guesser."""
         return np.asarray(logit(np.exp(self._log_weight) @ expit(guesses)))
 
     def score(self, guesses: Floats, ones: Floats, zeros: Floats) -> None:
-        """Weigh the experts by the labels that came: `ones[i]`, `zeros[i]` times on row `i`."""
+        """Weigh the guessers by the labels that came: `ones[i]`, `zeros[i]` times on row `i`."""
         likelihood = log_expit(guesses) @ ones + log_expit(-guesses) @ zeros
         weight = self._log_weight + likelihood
         self._log_weight = weight - np.logaddexp.reduce(weight)
 
 
-def _bounded(guesses: list[Floats]) -> Floats:
-    return np.clip(np.concatenate(guesses), -_BOLDEST, _BOLDEST)
-
-
-def _experts(columns: int) -> list[LinearBank | Bins | Atoms | Boosted]:
-    """More columns, fewer and plainer models: what is learned of each column adds up."""
+def _guessers(columns: int) -> list[tuple[Guesser, int]]:
+    """Guessers, and how many models each holds: the more columns, the fewer and plainer."""
     even = np.ones(2)
     shift_or_scale: list[tuple[FeatureMap, Floats]] = [
         (laplace, even),
@@ -77,20 +90,15 @@ def _experts(columns: int) -> list[LinearBank | Bins | Atoms | Boosted]:
         shift_or_scale += [(cauchy(0.25), 3 * even), (cauchy(0.12), 3 * even)]
     elif columns > 16:
         shift_or_scale = [(laplace, even)]
-    experts: list[LinearBank | Bins | Atoms | Boosted] = [LinearBank(tuple(shift_or_scale))]
+    found: list[tuple[Guesser, int]] = [(LinearModels(tuple(shift_or_scale)), len(shift_or_scale))]
     order = 12 if columns == 1 else 6 if columns <= 8 else 0
     if order:
         waves, smooth = cosines(order), np.arange(1.0, order + 1) ** 2
-        experts.append(LinearBank(((waves, 0.3 * smooth), (waves, 3.0 * smooth)), first=48))
+        found.append(
+            (LinearModels(((waves, 0.3 * smooth), (waves, 3.0 * smooth)), min_draws=48), 2)
+        )
     if columns == 1:
-        experts.append(Bins((2, 3, 6, 24), mirrored=(3,)))
+        found.append((Bins((2, 3, 6, 24), mirrored=(3,)), 5))
     else:
-        experts += [Boosted(), Atoms("words")]
-    experts.append(Atoms())
-    return experts
-
-
-def _prior(experts: list[LinearBank | Bins | Atoms | Boosted]) -> Floats:
-    """Shift-or-scale models are twice as likely as any other single model."""
-    weights = [2.0] * experts[0].count + [1.0] * sum(expert.count for expert in experts[1:])
-    return np.asarray(np.array(weights) / np.sum(weights))
+        found += [(Boosted(), 1), (OutputCounts("words"), 1)]
+    return [*found, (OutputCounts(), 1)]

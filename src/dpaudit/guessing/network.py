@@ -2,7 +2,7 @@
 
 Outputs become a matrix through a `Standard` made from the training rows, `train` fits a network
 that scores rows (high where the output looks like `data`), and `Network.scores` applies it. All
-randomness comes from the seed, so that on the cpu the same rows and seed give the same network.
+randomness comes from the seed: on the cpu the same rows and seed give the same network.
 """
 
 from __future__ import annotations
@@ -16,31 +16,38 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.arrays import Floats, Index
-from dpaudit.guessing.columns import Column, prepare
-from dpaudit.guessing.sample import Sample
+from dpaudit.arrays import Floats, Index, Labels
+from dpaudit.guessing.columns import ColumnSummary, described_past
+from dpaudit.guessing.guessers import balanced_weights
+from dpaudit.guessing.rows import LabelledRows, Past
 from dpaudit.outputs import Table
 
 Matrix: TypeAlias = npt.NDArray[np.float32]
 Sides: TypeAlias = tuple[Index, Index]  # rows of data, rows of neighbour; or as torch tensors
 SideLoss: TypeAlias = Callable[[Any, Any], Any]  # of the scores of both sides, as torch tensors
 
-_FARTHEST = 8.0  # no standardised number lies farther out: beyond, the rank tells outputs apart
-_ROWS = 65_536  # scored at a time
+_MAX_STANDARDISED = 8.0  # beyond it, the rank tells outputs apart
+_ROWS_AT_ONCE = 65_536  # scored
+_HIDDEN_WIDTHS = (64, 64)
+_MAX_EPOCHS = 40
+_MAX_STEPS = 64  # of an epoch: the more rows, the larger the batches
+_MIN_BATCH_ROWS = 1024  # both sides together
+_LEARNING_RATE = 3e-3
+_PATIENCE = 6  # epochs without a smaller loss on the rows kept aside, a fifth, after which to stop
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard:
     """What makes outputs comparable: each column's centre, spread, ranks, words and repeats."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnSummary, ...]
 
     @staticmethod
     def of(table: Table) -> Standard:
         """Learn centres and spreads from the rows to train on."""
-        sample = Sample()
-        sample.add(table, np.zeros(len(table), dtype=np.bool_))
-        return Standard(prepare(sample))
+        past = Past()
+        past.add(table, np.zeros(len(table), dtype=np.bool_))
+        return Standard(described_past(past.seen).summaries)
 
 
 def features(table: Table, like: Standard) -> Matrix:
@@ -77,39 +84,40 @@ class Network:
         layers = [torch.as_tensor(part, device=self.device) for part in self.layers]
         found = np.empty(len(features))
         with torch.no_grad():
-            for start in range(0, len(features), _ROWS):
-                rows = torch.as_tensor(features[start : start + _ROWS], device=self.device)
+            for start in range(0, len(features), _ROWS_AT_ONCE):
+                rows = torch.as_tensor(features[start : start + _ROWS_AT_ONCE], device=self.device)
                 scores = _forward(torch, rows, layers, self.reach)
-                found[start : start + _ROWS] = scores.cpu().numpy()
+                found[start : start + _ROWS_AT_ONCE] = scores.cpu().numpy()
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
-    """How a network is trained: its shape, and when to stop.
+class Neural:
+    """A dense network as a guesser; both sides weigh the same."""
 
-    Training ends after `epochs`, or once the loss on a fifth of the rows, kept aside, has not
-    improved for `patience` epochs; the best network seen is kept.
-    """
+    def __init__(self, *, device: str | None, seed: int) -> None:
+        self._device, self._seed = device, seed
 
-    hidden: tuple[int, ...] = (64, 64)
-    epochs: int = 40
-    steps: int = 64  # an epoch has at most so many: the more rows, the larger the batches
-    batch: int = 1024  # rows of a batch, both sides together, at least
-    rate: float = 3e-3
-    patience: int = 6
+    def fit(self, seen: LabelledRows) -> None:
+        """Learn from single draws."""
+        self._standard = Standard.of(seen.table)
+        rows, weights = features(seen.table, self._standard), balanced_weights(seen.labels)
+        self._network = train(rows, seen.labels, weights, seed=self._seed, device=self._device)
+
+    def log_odds(self, table: Table) -> Floats:
+        """The log-odds of every row."""
+        return self._network.scores(features(table, self._standard))
 
 
 def train(
     features: Matrix,
-    labels: npt.NDArray[np.bool_],
+    labels: Labels,
     weights: Floats | None = None,
     *,
     loss: str | SideLoss = "logistic",
     seed: int,
     device: str | None = None,
     reach: float | None = None,
-    training: Training | None = None,
+    max_epochs: int = _MAX_EPOCHS,
 ) -> Network:
     """Fit a network to rows of `data` (label True) and of `neighbour`, with Adam.
 
@@ -118,23 +126,25 @@ def train(
     there is one, else the cpu. Source of the optimiser: Kingma and Ba 2015, "Adam".
     """
     torch = load_torch()
-    device = device_or_best(device)
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
     _check(labels, weights, loss)
     rng = np.random.default_rng(seed)
-    training = Training() if training is None else training
     rows = torch.as_tensor(features, device=device)
     height = torch.as_tensor(np.ones(len(labels)) if weights is None else weights, device=device)
-    layers = _start(torch, (features.shape[1], *training.hidden, 1), rng, device)
+    layers = _start(torch, (features.shape[1], *_HIDDEN_WIDTHS, 1), rng, device)
 
     def loss_on(sides: Sides) -> Any:
         data, neighbour = (torch.as_tensor(index, device=device) for index in sides)
         scores = [_forward(torch, rows[index], layers, reach) for index in (data, neighbour)]
         if not isinstance(loss, str):
             return loss(scores[0], scores[1])
-        heights = (height[data].float(), height[neighbour].float())
-        return _logistic(torch, scores[0], scores[1], heights)
+        # log(1 + e^-score) on rows of data, log(1 + e^score) on others, weighted.
+        loss_of, (at_data, at_neighbour) = torch.nn.functional.softplus, scores
+        on_data = (height[data].float() * loss_of(-at_data)).mean()
+        return on_data + (height[neighbour].float() * loss_of(at_neighbour)).mean()
 
-    best = _descend(torch, layers, loss_on, labels, rng, training)
+    best = _descend(torch, layers, loss_on, labels, rng, max_epochs)
     return Network(tuple(best), reach, device)
 
 
@@ -148,24 +158,17 @@ def load_torch() -> Any:
         ) from error
 
 
-def device_or_best(device: str | None) -> str:
-    """The device asked for, else cuda where there is one, else the cpu."""
-    if device is not None:
-        return device
-    return "cuda" if load_torch().cuda.is_available() else "cpu"
-
-
-def _numeric(table: Table, column: Column) -> Floats:
+def _numeric(table: Table, column: ColumnSummary) -> Floats:
     """Distance from the median, its far ends drawn in, and the rank; 0 where it is no number."""
     with np.errstate(over="ignore"):
         z = (table.numbers[:, column.place] - column.median) / column.scales[-1]
-    near = np.clip(np.arcsinh(z), -_FARTHEST, _FARTHEST)
+    near = np.clip(np.arcsinh(z), -_MAX_STANDARDISED, _MAX_STANDARDISED)
     both = np.stack([near, 2.0 * column.rank(table.numbers[:, column.place]) - 1.0], axis=1)
     plain = column.plain(table)
     return both if plain is None else np.where(plain[:, None], both, 0.0)
 
 
-def _check(labels: npt.NDArray[np.bool_], weights: Floats | None, loss: str | SideLoss) -> None:
+def _check(labels: Labels, weights: Floats | None, loss: str | SideLoss) -> None:
     if labels.all() or not labels.any():
         raise ValueError("a network learns to tell two sides apart, got rows of one. Give both.")
     if isinstance(loss, str):
@@ -197,27 +200,25 @@ def _forward(torch: Any, rows: Any, layers: list[Any], reach: float | None) -> A
     return scores if reach is None else reach * torch.tanh(scores / reach)
 
 
-def _logistic(torch: Any, data: Any, neighbour: Any, heights: tuple[Any, Any]) -> Any:
-    """`log(1 + e^-score)` on rows of data, `log(1 + e^score)` on others, weighted."""
-    soft = torch.nn.functional.softplus
-    return (heights[0] * soft(-data)).mean() + (heights[1] * soft(neighbour)).mean()
-
-
 def _descend(
     torch: Any,
     layers: list[Any],
     loss_on: Callable[[Sides], Any],
-    labels: npt.NDArray[np.bool_],
+    labels: Labels,
     rng: np.random.Generator,
-    training: Training,
+    max_epochs: int,
 ) -> list[Matrix]:
     """Epochs of Adam; the layers with which the rows kept aside were told apart best."""
     learned, judged = _parted(labels, rng)
     # Fused, a step is one launch on a GPU, where launching small steps takes most of the time.
-    optimiser = torch.optim.Adam(layers, lr=training.rate, fused=layers[0].is_cuda)
-    least, best, waited = np.inf, _copies(layers), 0
-    for _ in range(training.epochs):
-        for sides in _batches(torch, learned, rng, training, device=layers[0].device):
+    optimiser = torch.optim.Adam(layers, lr=_LEARNING_RATE, fused=layers[0].is_cuda)
+
+    def copies() -> list[Matrix]:
+        return [layer.detach().cpu().numpy().copy() for layer in layers]
+
+    least, best, waited = np.inf, copies(), 0
+    for _ in range(max_epochs):
+        for sides in _batches(torch, learned, rng, device=layers[0].device):
             optimiser.zero_grad()
             loss_on(sides).backward()
             optimiser.step()
@@ -225,17 +226,13 @@ def _descend(
             loss = float(loss_on(judged))
         waited += 1
         if loss < least:
-            least, best, waited = loss, _copies(layers), 0
-        if waited >= training.patience:
+            least, best, waited = loss, copies(), 0
+        if waited >= _PATIENCE:
             break
     return best
 
 
-def _copies(layers: list[Any]) -> list[Matrix]:
-    return [layer.detach().cpu().numpy().copy() for layer in layers]
-
-
-def _parted(labels: npt.NDArray[np.bool_], rng: np.random.Generator) -> tuple[Sides, Sides]:
+def _parted(labels: Labels, rng: np.random.Generator) -> tuple[Sides, Sides]:
     """Rows to learn from and a fifth to judge by; where a side has one row, it serves for both."""
     learned, judged = [], []
     for side in (True, False):
@@ -246,11 +243,9 @@ def _parted(labels: npt.NDArray[np.bool_], rng: np.random.Generator) -> tuple[Si
     return (learned[0], learned[1]), (judged[0], judged[1])
 
 
-def _batches(
-    torch: Any, sides: Sides, rng: np.random.Generator, training: Training, *, device: Any
-) -> list[Sides]:
+def _batches(torch: Any, sides: Sides, rng: np.random.Generator, *, device: Any) -> list[Sides]:
     """Every row once, in random order: batches that hold rows of both sides, each its share."""
-    wanted = min(training.steps, (len(sides[0]) + len(sides[1])) // training.batch)
+    wanted = min(_MAX_STEPS, (len(sides[0]) + len(sides[1])) // _MIN_BATCH_ROWS)
     count = max(1, min(wanted, len(sides[0]), len(sides[1])))
     orders = [torch.as_tensor(rng.permutation(side), device=device) for side in sides]
     parts = [torch.tensor_split(order, count) for order in orders]

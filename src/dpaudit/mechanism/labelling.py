@@ -25,7 +25,7 @@ class PairLike(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Batch:
+class LabelledOutputs:
     """Outputs in the order of tossing, and which were drawn from `pair.data`."""
 
     outputs: Outputs
@@ -34,7 +34,7 @@ class Batch:
 
 def draw_labelled(
     mechanism: Source, pair: PairLike, size: int, seed: np.random.SeedSequence
-) -> Batch:
+) -> LabelledOutputs:
     """Toss `size` fair labels and draw for each: True from `data`, False from `neighbour`.
 
     The labels, the data's draws and the neighbour's draws each have their own child of `seed`,
@@ -62,13 +62,15 @@ def draw_labelled(
         if draws > 0:
             sides[side] = mechanism.draw(data, draws, _generator(seed, side))
     if len(sides) == 1:
-        return Batch(outputs=next(iter(sides.values())), labels=labels)
-    return Batch(outputs=_interleaved(sides[1], sides[2], labels, mechanism.name), labels=labels)
+        return LabelledOutputs(outputs=next(iter(sides.values())), labels=labels)
+    return LabelledOutputs(
+        outputs=_interleaved(sides[1], sides[2], labels, mechanism.name), labels=labels
+    )
 
 
 def draw_paired(
     mechanism: Source, pair: PairLike, twins: int, seed: np.random.SeedSequence
-) -> Batch:
+) -> LabelledOutputs:
     """Draw so many outputs of each side from the same random numbers, in random order.
 
     The n-th output of one side is the twin of the n-th of the other. Each side alone is as it
@@ -88,7 +90,7 @@ def draw_paired(
     data_side = mechanism.draw(pair.data, twins, _generator(seed, 1))
     neighbour_side = mechanism.draw(pair.neighbour, twins, _generator(seed, 1))
     outputs = _interleaved(data_side, neighbour_side, labels, mechanism.name)
-    return Batch(outputs=outputs, labels=labels)
+    return LabelledOutputs(outputs=outputs, labels=labels)
 
 
 def draw_side(mechanism: Source, data: Any, size: int, seed: np.random.SeedSequence) -> Outputs:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dpaudit.errors import DependentDraws, HealthWarning
 from dpaudit.mechanism.health import FrozenSeedCheck
 from dpaudit.mechanism.independence import SIDES, IndependenceCheck
-from dpaudit.mechanism.labelling import Batch
+from dpaudit.mechanism.labelling import LabelledOutputs
 from dpaudit.outputs import Encoder, Outputs, Raised, Table, rows, without_addresses
 
 _LOOKED_AT = 2_048  # draws of a batch; of a single call a quarter of them
@@ -43,7 +43,7 @@ class Watch:
         self._varies = False
         self._draws = 0
 
-    def see_batch(self, key: Hashable, batch: Batch, table: Table) -> None:
+    def see_batch(self, key: Hashable, batch: LabelledOutputs, table: Table) -> None:
         """Look at a labelled batch of the pair `key`, and at its table: a call on either side."""
         labels, outputs = batch.labels[:_LOOKED_AT], batch.outputs[:_LOOKED_AT]
         head = table.take(slice(_LOOKED_AT))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.arrays import Floats, Index
-from dpaudit.guessing import Labelled, row_keys
+from dpaudit.guessing import LabelledRows, row_keys
 from dpaudit.outputs import Table
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
@@ -90,7 +90,7 @@ def grid(*, columns: tuple[int, ...], bins: int) -> KeyMaker:
     return make
 
 
-def candidates(train: Labelled, bins: int | Literal["auto", "atoms"]) -> Iterator[Cells]:
+def candidates(train: LabelledRows, bins: int | Literal["auto", "atoms"]) -> Iterator[Cells]:
     """The partitions to choose from: one if it is given, several, coarse ones first, if not."""
     table = train.table
     if bins == "atoms":
@@ -104,7 +104,7 @@ def candidates(train: Labelled, bins: int | Literal["auto", "atoms"]) -> Iterato
                 yield cells
 
 
-def _automatic(train: Labelled) -> Iterator[KeyMaker]:
+def _automatic(train: LabelledRows) -> Iterator[KeyMaker]:
     if train.table.columns == 1:
         for bins in _SINGLE:
             yield grid(columns=(0,), bins=bins)
@@ -116,7 +116,7 @@ def _automatic(train: Labelled) -> Iterator[KeyMaker]:
     yield whole
 
 
-def _telling_columns(train: Labelled) -> list[int]:
+def _telling_columns(train: LabelledRows) -> list[int]:
     """Columns in the order of how far the sides differ in each alone: by a chi-squared distance."""
     some = train.take(slice(_RANKED_ROWS))
     told = []

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.arrays import Counts, Floats
 from dpaudit.claims import Claim, PureDP
-from dpaudit.guessing import Labelled, Samples, Share
+from dpaudit.guessing import LabelledRows, Samples, Share
 from dpaudit.testers.batch import Examiner, Finding, refuse_if_powerless
 from dpaudit.testers.cells import Cells, candidates
 from dpaudit.testers.event_bound import (
@@ -108,7 +108,9 @@ class HistogramTester(Examiner):
         certified = gilbert_mcmillan(np.array([n, 0, 0]), n, np.array([0, m, 0]), m, alpha=alpha)
         return level_finding(claim, certified, best_level(claim, certified))
 
-    def _trial(self, train: Labelled, held_out: Labelled, claim: Claim, alpha: float) -> Trial:
+    def _trial(
+        self, train: LabelledRows, held_out: LabelledRows, claim: Claim, alpha: float
+    ) -> Trial:
         """The cells that promise to refute the largest strength, scored by their log-odds."""
         sizes = _sizes(held_out, alpha)
         best: tuple[float, Cells, Ranked, Floats] | None = None
@@ -122,7 +124,9 @@ class HistogramTester(Examiner):
         scores = log_odds[cells.index(held_out.table)]
         return Trial(events=events, scores=scores, labels=held_out.labels)
 
-    def _plug_in(self, train: Labelled, held_out: Labelled, claim: Claim, alpha: float) -> Finding:
+    def _plug_in(
+        self, train: LabelledRows, held_out: LabelledRows, claim: Claim, alpha: float
+    ) -> Finding:
         """The cells and the level at which the whole histogram promises most."""
         sizes = _sizes(held_out, alpha)
         best: tuple[float, Cells, float] | None = None
@@ -139,19 +143,19 @@ class HistogramTester(Examiner):
         return level_finding(claim, certified, level)
 
 
-def _sizes(held_out: Labelled, alpha: float) -> Sizes:
+def _sizes(held_out: LabelledRows, alpha: float) -> Sizes:
     draws = int(np.count_nonzero(held_out.labels))
     return Sizes(draws=draws, neighbour_draws=len(held_out.labels) - draws, alpha=alpha)
 
 
-def _counts(part: Labelled, cells: Cells) -> tuple[Counts, Counts]:
+def _counts(part: LabelledRows, cells: Cells) -> tuple[Counts, Counts]:
     index = cells.index(part.table)
     ones = np.bincount(index[part.labels], minlength=cells.count)
     zeros = np.bincount(index[~part.labels], minlength=cells.count)
     return ones, zeros
 
 
-def _ranked_cells(train: Labelled, cells: Cells) -> tuple[Ranked, Floats]:
+def _ranked_cells(train: LabelledRows, cells: Cells) -> tuple[Ranked, Floats]:
     """Events of cells above a log-odds, counted in folds that did not set it; and all log-odds."""
     index, folds = cells.index(train.table), np.arange(len(train.labels)) % _FOLDS
     shape = (cells.count, 2, _FOLDS)

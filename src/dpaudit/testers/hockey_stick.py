@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from dpaudit.arrays import Floats
 from dpaudit.claims import Claim
-from dpaudit.guessing import Classifier, Labelled, Samples, Score, Share, check_classifier, learn
+from dpaudit.guessing import Classifier, LabelledRows, Samples, Share, check_classifier, learn
 from dpaudit.outputs import Table
 from dpaudit.testers.batch import Examiner, Finding, refuse_if_powerless
 from dpaudit.testers.event_bound import (
@@ -93,7 +94,9 @@ class HockeyStickTester(Examiner):
         certified = hoeffding(n, n, 0, m, alpha=alpha)
         return level_finding(claim, certified, best_level(claim, certified))
 
-    def _trial(self, train: Labelled, held_out: Labelled, rng: np.random.Generator) -> Trial:
+    def _trial(
+        self, train: LabelledRows, held_out: LabelledRows, rng: np.random.Generator
+    ) -> Trial:
         scores, score = self._learned(train, rng)
         seen = train.labels.astype(np.float64)
         return Trial(
@@ -102,26 +105,28 @@ class HockeyStickTester(Examiner):
             labels=held_out.labels,
         )
 
-    def _learned(self, train: Labelled, rng: np.random.Generator) -> tuple[Floats, Score]:
+    def _learned(
+        self, train: LabelledRows, rng: np.random.Generator
+    ) -> tuple[Floats, Callable[[Table], Floats]]:
         """Score each training output by a classifier that has not seen it, others by their mean."""
         if min(np.count_nonzero(train.labels), np.count_nonzero(~train.labels)) < _FOLDS:
             only = learn(self.classifier, train, device=self.device, rng=rng)
-            return only(train.table), only
+            return only.log_odds(train.table), only.log_odds
         folds = _folds(train)
         rest = [train.take(np.flatnonzero(folds != fold)) for fold in range(_FOLDS)]
         learned = [learn(self.classifier, part, device=self.device, rng=rng) for part in rest]
         scores = np.empty(len(folds))
-        for fold, score in enumerate(learned):
+        for fold, guesser in enumerate(learned):
             unseen = np.flatnonzero(folds == fold)
-            scores[unseen] = score(train.table.take(unseen))
+            scores[unseen] = guesser.log_odds(train.table.take(unseen))
 
         def mean(table: Table) -> Floats:
-            return np.asarray(sum(score(table) for score in learned) / _FOLDS)
+            return np.asarray(sum(guesser.log_odds(table) for guesser in learned) / _FOLDS)
 
         return scores, mean
 
 
-def _folds(train: Labelled) -> npt.NDArray[np.intp]:
+def _folds(train: LabelledRows) -> npt.NDArray[np.intp]:
     """The fold of each row: on either side they follow each other, so that all are as large."""
     folds = np.empty(len(train.labels), dtype=np.intp)
     for side in (True, False):

@@ -12,7 +12,7 @@ import numpy as np
 from dpaudit.bounds import mean_lower
 from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
 from dpaudit.errors import UnsupportedClaim
-from dpaudit.guessing import Labelled, Samples, Share
+from dpaudit.guessing import LabelledRows, Samples, Share
 from dpaudit.testers.batch import Examiner, Finding, refuse_if_powerless
 from dpaudit.testers.kernels import (
     Floats,
@@ -147,7 +147,7 @@ class MMDTester(Examiner):
             low, high = (middle, high) if refuted else (low, middle)
         return low
 
-    def _plan(self, learned: Labelled, room: int, alpha: float) -> _Plan:
+    def _plan(self, learned: LabelledRows, room: int, alpha: float) -> _Plan:
         """Choose kernel, columns and blocks by the bound that training outputs promise."""
         promise = _Promise(room, alpha)
         data, neighbour = learned.sides
@@ -192,7 +192,7 @@ class _Plan:
     size: int
     largest: int
 
-    def estimates(self, outputs: Labelled) -> Floats:
+    def estimates(self, outputs: LabelledRows) -> Floats:
         """One estimate a block; of a larger side a block holds more."""
         data, neighbour = outputs.sides
         blocks = min(len(data), len(neighbour)) // self.size

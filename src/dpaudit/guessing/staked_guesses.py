@@ -1,11 +1,11 @@
-"""Guessing which side an output came from, for a stake: what is counted in the end.
+"""Guessing which side an output came from, for a stake: what `measure_epsilon` counts in the end.
 
 Labels are tossed fairly, so where a mechanism is `epsilon`-DP a guess is right with probability at
 most `e^epsilon / (1 + e^epsilon)`, whatever the output. Draws are independent, so guesses with
-stakes that were fixed beforehand earn no more than binomial variables would: one exact bound
-(`stats.stakes`) for both directions together. Steinke, Nasr and Jagielski (2023), "Privacy auditing
-with one (1) training run", count guesses in this way too. The stakes follow Neyman and Pearson
-(1933): what a guess should weigh is how much likelier it is right than the claim would have it.
+stakes that were fixed beforehand earn no more than binomial variables would: one exact bound for
+both directions together (docs/mathematics.md, section 8). Steinke, Nasr and Jagielski (2023),
+"Privacy auditing with one (1) training run", count guesses in this way too. The stakes follow
+Neyman and Pearson (1933): a guess weighs by how much likelier it is right than under the claim.
 """
 
 from __future__ import annotations
@@ -21,47 +21,33 @@ from scipy.special import expit, softmax
 
 from dpaudit.arrays import Floats, Labels
 from dpaudit.bounds import staked_proportion_lower
-from dpaudit.guessing.classifiers import Score
-from dpaudit.guessing.views import View
+from dpaudit.guessing.guessers import Guesser
 from dpaudit.outputs import Table
 
 STAKES = (1, 2, 4, 8, 16)
-_HEIGHTS = (0.5, 0.6, 0.7, 0.8, 0.9)  # quantiles
-_NEARLY = 0.9  # of what is promised: where odds hardly rise, the surest are mostly the luckiest
-_MOST_CERTAIN = 36.0  # log-odds: more is more than a float can tell from 1
+_HEIGHTS = (0.5, 0.6, 0.7, 0.8, 0.9)  # quantiles of the log-odds at which a line may end
+_AIMED_SHARE = 0.9  # of the epsilon expected: where odds hardly rise, the surest are the luckiest
+_MAX_AIM = 36.0  # log-odds: more is more than a float can tell from 1
 _SCALES = 12  # halvings of the largest excess that may earn the largest stake
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Reader:
-    """A way to look at outputs, and a score: the larger, the likelier the output is on the data."""
-
-    name: str
-    view: View
-    score: Score
-
-    def __call__(self, table: Table) -> Floats:
-        """The score of every output."""
-        return self.score(self.view(table))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class GuessCounts:
     """For each of `STAKES`: how many guesses were made, and how many of them were right."""
 
     right: tuple[int, ...] = (0,) * len(STAKES)
     guesses: tuple[int, ...] = (0,) * len(STAKES)
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
+    def __add__(self, other: GuessCounts) -> GuessCounts:
+        return GuessCounts(
             right=tuple(map(add, self.right, other.right)),
             guesses=tuple(map(add, self.guesses, other.guesses)),
         )
 
     def epsilon_lower(self, alpha: float) -> float:
-        """The epsilon that so many right guesses certify; 0 if they certify nothing.
+        """The epsilon that these right guesses certify; 0 if they certify nothing.
 
-        >>> sure = Counts(right=(0, 0, 0, 0, 900), guesses=(0, 0, 0, 0, 1000))
+        >>> sure = GuessCounts(right=(0, 0, 0, 0, 900), guesses=(0, 0, 0, 0, 1000))
         >>> round(sure.epsilon_lower(0.05), 3)  # the logit of the lower bound on 90 %
         2.021
         """
@@ -69,38 +55,16 @@ class Counts:
         return max(0.0, math.log(share) - math.log1p(-share)) if 0.0 < share < 1.0 else 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Guess:
-    """Guess the likelier side of an output, for a stake that grows with how sure it is.
+class Calibration:
+    """The log-odds of `data` by those of a guesser: a straight line, learned from labels.
 
-    What counts is by how much the chance of being right exceeds that of a mechanism with an
-    epsilon of `aim`; from `scale` on the stake is the largest, without an excess there is none.
-    """
-
-    reader: Reader
-    odds: Odds
-    aim: float
-    scale: float
-
-    def count(self, table: Table, labels: Labels) -> Counts:
-        """How many guesses there are of each stake, and how many of them are right."""
-        log_odds = self.odds(self.reader(table))
-        steps = _steps(_excess(np.abs(log_odds), self.aim), self.scale)
-        made = steps >= 0
-        right = made & ((log_odds > 0.0) == labels)
-        return Counts(right=_per_step(steps[right]), guesses=_per_step(steps[made]))
-
-
-class Odds:
-    """The log-odds of `data` by the score: a straight line, learned from labels (Platt 1999).
-
-    Scores of outputs that nobody has learned make over-confident readers modest again. Many
+    Labels of outputs that the guesser has not learned correct its overconfidence (Platt 1999). Many
     mechanisms are nowhere surer than their epsilon, where the line goes on rising: so it is an
     average of lines that end at some height, each as likely as it makes the labels.
 
     >>> scores = np.repeat([0.0, 9.0], 1000)
     >>> labels = (np.arange(2000) % 4 > 0) == (scores > 0.0)  # one quarter, three quarters
-    >>> np.exp(Odds(scores, labels)(np.array([0.0, 9.0]))).round(1).tolist()
+    >>> np.exp(Calibration(scores, labels)(np.array([0.0, 9.0]))).round(1).tolist()
     [0.3, 3.0]
     """
 
@@ -122,12 +86,8 @@ class Odds:
 
     def __call__(self, scores: Floats) -> Floats:
         line = self._line(scores)
-        return np.asarray(
-            sum(
-                share * np.clip(line, -height, height)
-                for share, height in zip(self._shares, self._heights, strict=True)
-            )
-        )
+        parts = zip(self._shares, self._heights, strict=True)
+        return np.asarray(sum(share * np.clip(line, -height, height) for share, height in parts))
 
     def likelihoods(self, scores: Floats, labels: Labels) -> Floats:
         """The log-likelihood of each label."""
@@ -140,31 +100,54 @@ class Odds:
         return np.asarray((scores[:, None] - self._centre) / self._scale)
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GuessRule:
+    """Guess the likelier side of an output, for a stake that grows with how sure the guess is.
+
+    What counts is by how much the chance of being right exceeds that of a mechanism with an
+    epsilon of `aim`; from `scale` on the stake is the largest, without an excess there is none.
+    """
+
+    guesser: Guesser
+    calibration: Calibration
+    aim: float
+    scale: float
+
+    def count(self, table: Table, labels: Labels) -> GuessCounts:
+        """How many guesses there are of each stake, and how many of them are right."""
+        log_odds = self.calibration(self.guesser.log_odds(table))
+        steps = _steps(_excess(np.abs(log_odds), self.aim), self.scale)
+        made = steps >= 0
+        right = made & ((log_odds > 0.0) == labels)
+        return GuessCounts(right=_per_step(steps[right]), guesses=_per_step(steps[made]))
+
+
+def best_rule(
+    guesser: Guesser, calibration: Calibration, outputs: Table, *, draws: int, alpha: float
+) -> GuessRule:
+    """The rule with the largest expected epsilon on `draws` fresh draws, if the odds are right."""
+    certainty = np.abs(calibration(guesser.log_odds(outputs)))
+    errors = NormalDist().inv_cdf(1.0 - alpha) / math.sqrt(draws / len(outputs))
+    aim = _AIMED_SHARE * _aim(certainty, errors)
+    excess = _excess(certainty, aim)
+    scales = float(excess.max()) / 2.0 ** np.arange(_SCALES)
+    scale = max(scales, key=lambda each: _signal(_stakes(_steps(excess, each)), excess))
+    return GuessRule(guesser=guesser, calibration=calibration, aim=aim, scale=float(scale))
+
+
 def _log_likelihoods(log_odds: Floats, labels: Labels) -> Floats:
     return np.asarray(-np.logaddexp(0.0, np.where(labels, -log_odds, log_odds)))
 
 
-def best_guess(reader: Reader, odds: Odds, outputs: Table, *, draws: int, alpha: float) -> Guess:
-    """The guess that promises the largest epsilon on so many fresh draws, if the odds are right."""
-    certainty = np.abs(odds(reader(outputs)))
-    growth = draws / len(outputs)
-    errors = NormalDist().inv_cdf(1.0 - alpha) / math.sqrt(growth)
-    aim = _NEARLY * _aim(certainty, errors)
-    excess = _excess(certainty, aim)
-    scales = float(excess.max()) / 2.0 ** np.arange(_SCALES)
-    scale = max(scales, key=lambda each: _signal(_stakes(_steps(excess, each)), excess))
-    return Guess(reader=reader, odds=odds, aim=aim, scale=float(scale))
-
-
 def _aim(certainty: Floats, errors: float) -> float:
-    """The largest epsilon that lies so many standard errors below what the outputs should show."""
+    """The largest epsilon that lies `errors` standard errors below what outputs should show."""
     from scipy.optimize import brentq
 
     def beyond(epsilon: float) -> float:
         excess = _excess(certainty, epsilon)
         return _signal(excess, excess) / math.sqrt(expit(epsilon) * expit(-epsilon)) - errors
 
-    most = min(float(certainty.max()), _MOST_CERTAIN)
+    most = min(float(certainty.max()), _MAX_AIM)
     return float(brentq(beyond, 0.0, most)) if beyond(0.0) > 0.0 else 0.0
 
 
