@@ -16,8 +16,8 @@ from dpaudit.betting import Account, PairBettor, Stake, book_for
 from dpaudit.claims import Claim
 from dpaudit.mechanism import (
     Batch,
+    FailingPairs,
     Mechanism,
-    RaisingPairs,
     Watch,
     draw_labelled,
     draw_side,
@@ -63,7 +63,7 @@ class Campaign:
         self._records: dict[int, PairRecord] = {}
         self._finder = finder
         self._alone = isinstance(finder, Sized) and len(finder) == 1
-        self._raising = RaisingPairs(None if self._alone else mechanism.errors)
+        self._raising = FailingPairs(None if self._alone else mechanism.errors)
         self._waiting = False  # for the first output of all: other pairs get no draws before it
         self._batches = 0
         self.entropy = entropy

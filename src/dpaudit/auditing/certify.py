@@ -26,7 +26,7 @@ from dpaudit.bounds import epsilon_from_event, make_ready
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.events import Event, rule_of, strongest_event, words_of
 from dpaudit.guessing import Sample
-from dpaudit.mechanism import SIDES, Calls, Mechanism, Watch
+from dpaudit.mechanism import SIDE_NAMES, Calls, Mechanism, Watch
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, Outputs, Table, stack
 from dpaudit.results import Counterexample
@@ -192,7 +192,7 @@ def _look_for_clusters(found: Suspect, watch: Watch, event: Event, counted: Coun
     watch.refuse_frozen()
     watch.independence.count(words, *counted.calls)
     sides: dict[Hashable, Calls] = {
-        (found.number, side): calls for side, calls in zip(SIDES, counted.calls, strict=True)
+        (found.number, side): calls for side, calls in zip(SIDE_NAMES, counted.calls, strict=True)
     }
     watch.independence.count_with_earlier(words, holds, sides)
 

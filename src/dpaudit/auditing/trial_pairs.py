@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.budget import Budget
-from dpaudit.mechanism import Mechanism, RaisingPairs, draw_side, noting
+from dpaudit.mechanism import FailingPairs, Mechanism, draw_side, noting
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Outputs
 from dpaudit.search import Finder
@@ -35,7 +35,7 @@ class TrialPairs:
         notes: list[str],
     ) -> None:
         alone = isinstance(finder, Sized) and len(finder) == 1
-        self._raising = RaisingPairs(None if alone else mechanism.errors)
+        self._raising = FailingPairs(None if alone else mechanism.errors)
         self._finder = finder
         self._mechanism = mechanism
         self._budget = budget

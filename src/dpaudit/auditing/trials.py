@@ -26,7 +26,7 @@ from dpaudit.auditing.trial_pairs import TrialPairs
 from dpaudit.bounds import round_up
 from dpaudit.claims import Claim
 from dpaudit.errors import Underpowered
-from dpaudit.mechanism import SIDES, Mechanism, Watch, draw_side, noting
+from dpaudit.mechanism import SIDE_NAMES, Mechanism, Watch, draw_side, noting
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, Outputs, joined
 from dpaudit.results import Audit, Counterexample, Progress
@@ -184,7 +184,7 @@ class TrialRun:
                 with noting(self.notes):
                     seed, of = self._seed(0, trial, side, made), (trial, side)
                     pieces[side].append(self._drawn(data, size, seed, of=of))
-                    self.watch.see_call((trial, SIDES[side]), pieces[side][-1])
+                    self.watch.see_call((trial, SIDE_NAMES[side]), pieces[side][-1])
             made += size
             if self._pairs.see(trial, pieces[0][-1], pieces[1][-1]):
                 break
