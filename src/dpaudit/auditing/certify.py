@@ -24,7 +24,7 @@ from dpaudit.auditing.rounds import MAX_CALL, CountedCalls, Fresh, Rounds, count
 from dpaudit.auditing.scheduler import Contender
 from dpaudit.bounds import epsilon_from_event, make_ready
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.events import Event, rule_of, strongest_event, words_of
+from dpaudit.events import Event, rule_of, strongest_event
 from dpaudit.guessing import Sample
 from dpaudit.mechanism import SIDE_NAMES, Calls, Mechanism, Watch
 from dpaudit.neighbours import Pair
@@ -157,7 +157,7 @@ def _counted(
     likely, unlikely = tallies if chosen.from_data else tallies[::-1]
     return Counterexample(
         pair=found.pair,
-        event=words_of(event, found.encoder),
+        event=event.words(found.encoder),
         likelier="data" if chosen.from_data else "neighbour",
         data=data,
         neighbour=neighbour,
@@ -188,7 +188,7 @@ def _look_for_clusters(found: Suspect, watch: Watch, event: Event, counted: Coun
     def holds(table: Table) -> npt.NDArray[np.bool_]:
         return event.holds(found.encoder.widen(table))
 
-    words = words_of(event, found.encoder)
+    words = event.words(found.encoder)
     watch.refuse_frozen()
     watch.independence.count(words, *counted.calls)
     sides: dict[Hashable, Calls] = {
