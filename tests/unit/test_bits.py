@@ -19,9 +19,7 @@ from dpaudit.events import (
     rule_from_json,
     rule_of,
 )
-from dpaudit.outputs import MISSING, NAN, Encoder, bits_of
-from dpaudit.outputs.bits import ABOUT_BITS
-from dpaudit.outputs.layout import MAX_BITS
+from dpaudit.outputs import ABOUT_BITS, MAX_BITS, MISSING, NAN, Encoder, bits_of
 from dpaudit.report import event_code
 
 OUTPUTS = [
