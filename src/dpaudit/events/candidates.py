@@ -76,8 +76,7 @@ class ColumnEvents:
         """Say how many comparisons each event makes."""
         counts = np.ones(self._kinds[-1][2], dtype=np.int64)
         for kind, start, end in self._kinds:
-            if kind in (Between, Outside):
-                counts[start:end] = 2
+            counts[start:end] = max(len(kind.thresholds), 1)
         return counts
 
     def event(self, index: int) -> Single:
@@ -99,7 +98,7 @@ class ColumnEvents:
             return Between(column, low[0], high[1])
         return Outside(column, low[1], high[0])
 
-    def _laid_out(self) -> list[tuple[type, int, int]]:
+    def _laid_out(self) -> list[tuple[type[Single], int, int]]:
         """Say what stands where in the counts, leaving out kinds without events."""
         counts: dict[type[Single], int] = {
             Equals: len(self._frequent),

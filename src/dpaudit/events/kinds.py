@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Single:
     """An event about one column. What its kinds define: which values it has, and its words."""
 
     column: int
+    thresholds: ClassVar[tuple[str, ...]] = ()  # its fields that may be rounded
 
     def holds(self, table: Table) -> Labels:
         """Tell for each row whether it is in the set."""
@@ -87,6 +88,7 @@ class Above(Single):
     """
 
     threshold: float
+    thresholds = ("threshold",)
 
     def _has(self, values: Floats) -> Labels:
         return values > self.threshold
@@ -102,6 +104,7 @@ class Below(Single):
     """One part of the output is less than a number."""
 
     threshold: float
+    thresholds = ("threshold",)
 
     def _has(self, values: Floats) -> Labels:
         return values < self.threshold
@@ -118,6 +121,7 @@ class Between(Single):
 
     low: float
     high: float
+    thresholds = ("low", "high")
 
     def _has(self, values: Floats) -> Labels:
         return (values > self.low) & (values < self.high)
@@ -133,6 +137,7 @@ class Outside(Single):
 
     low: float
     high: float
+    thresholds = ("low", "high")
 
     def _has(self, values: Floats) -> Labels:
         return (values < self.low) | (values > self.high)
@@ -243,7 +248,7 @@ def singles(event: Event) -> list[Single]:
 
 def comparisons(event: Event) -> int:
     """Count the comparisons an event makes: how long it takes to say."""
-    return sum(2 if isinstance(part, Between | Outside) else 1 for part in singles(event))
+    return sum(max(len(part.thresholds), 1) for part in singles(event))
 
 
 def reals(table: Table, column: int) -> Floats:

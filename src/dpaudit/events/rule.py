@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -123,9 +123,6 @@ def _moved(event: Event, where: Mapping[int, int]) -> Event:
     return dataclasses.replace(event, column=where[event.column])
 
 
-# --- saved and read -------------------------------------------------------------------------------
-
-
 def rule_from_json(saved: object) -> Rule:
     """The rule that `to_json` gave; `InvalidAuditFile` for anything else."""
     if not isinstance(saved, Mapping) or set(saved) != {"event", "places", "words"}:
@@ -190,9 +187,6 @@ def _number(saved: object) -> float:
     return float(value)
 
 
-# --- the words of a saved rule --------------------------------------------------------------------
-
-
 def could_read(rule: Rule, words: str) -> bool:
     """Tell whether these are words of a rule.
 
@@ -216,40 +210,28 @@ def _pattern(event: Event, rule: Rule) -> str:
     if isinstance(event, Both):
         return event.joined(lambda part: _pattern(part, rule), r"\({}\)")
     readings = {
-        event.words(cast(Encoder, _Reading(rule, numbers, absent)))
-        for numbers in _NUMBER_KINDS
-        for absent in _ABSENT
+        event.words(_Reading(rule, kinds, absent)) for kinds in _NUMBER_KINDS for absent in _ABSENT
     }
     texts = (re.escape(text).replace(re.escape(_ANYTHING), ".+") for text in sorted(readings))
     return f"(?:{'|'.join(texts)})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Encoder):
     """What an encoder says of its columns, as far as a rule knows, and a guess at the rest."""
 
-    rule: Rule
-    numbers: frozenset[str]
-    absent: str
+    def __init__(self, rule: Rule, kinds: frozenset[str], absent: str) -> None:
+        self._rule, self._kinds, self._absent = rule, kinds, absent
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.rule.places
+        return self._rule.places
 
-    def word(self, column: int, code: int) -> str:
-        if code < len(WORDS):
-            return WORDS[code]
-        return "other" if code == OTHER else self._word(column, code).text
-
-    def is_error(self, column: int, code: int) -> bool:
-        return len(WORDS) <= code < OTHER and self._word(column, code).type_ == RAISED
+    def key(self, column: int, code: int) -> tuple[str, str]:
+        found = {(word.place, word.code): (word.type_, word.text) for word in self._rule.words}
+        return found[column, code]
 
     def words_of(self, column: int, kind: str) -> tuple[str, ...]:
-        return (_ANYTHING,) if kind == self.absent else ()
+        return (_ANYTHING,) if kind == self._absent else ()
 
     def value(self, column: int, number: float) -> str:
-        return written(number, self.numbers)
-
-    def _word(self, column: int, code: int) -> Word:
-        found = {(word.place, word.code): word for word in self.rule.words}
-        return found[column, code]
+        return written(number, self._kinds)

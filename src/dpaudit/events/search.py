@@ -6,25 +6,14 @@ import functools
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import NotRequired, TypedDict, TypeVar, Unpack
+from typing import Any, NotRequired, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from dpaudit.arrays import Floats
 from dpaudit.events.candidates import HOPELESS, ColumnEvents, ExpectedBound
-from dpaudit.events.kinds import (
-    Above,
-    Below,
-    Between,
-    Both,
-    Equals,
-    Event,
-    IsWord,
-    Outside,
-    comparisons,
-    singles,
-)
+from dpaudit.events.kinds import Both, Equals, Event, IsWord, Single, comparisons, singles
 from dpaudit.outputs import MISSING, Table
 
 _FINE_PARTS, _COARSE_PARTS = 64, 16  # quantiles for thresholds: alone, and inside another event
@@ -34,8 +23,6 @@ _MAX_PARTNERS = 16  # columns whose events are joined with others
 _NAMED_SHARE = 0.9  # of the best score, for a word of the columns `first` to be taken
 _MAX_WHOLE_COLUMNS = 32  # of outputs that are tried as a whole
 _ROUNDING_LOSS = 0.01  # of the score, for each threshold
-
-_Kind = TypeVar("_Kind", bound=Event)
 
 
 class Terms(TypedDict):
@@ -291,6 +278,7 @@ def _strongest_first(found: list[_Found]) -> list[_Found]:
 def rounded(event: Event, score: Callable[[Event], float], *, enough: float = math.inf) -> Event:
     """Round every threshold of an event as far as its score hardly falls, or is still `enough`.
 
+    >>> from dpaudit.events.kinds import Above
     >>> rounded(Above(0, 0.7731), lambda event: 1 - abs(event.threshold - 0.7731))
     Above(column=0, threshold=0.77)
     """
@@ -298,21 +286,20 @@ def rounded(event: Event, score: Callable[[Event], float], *, enough: float = ma
         second = event.second
         first = rounded(event.first, lambda part: score(Both(part, second)), enough=enough)
         return Both(first, rounded(second, lambda part: score(Both(first, part)), enough=enough))
-    if isinstance(event, Above | Below):
-        return _shorter(event.threshold, lambda to: replace(event, threshold=to), score, enough)
-    if isinstance(event, Between | Outside):
-        low = _shorter(event.low, lambda to: replace(event, low=to), score, enough)
-        return _shorter(low.high, lambda to: replace(low, high=to), score, enough)
+    assert isinstance(event, Single)
+    for threshold in event.thresholds:
+        event = _shorter(event, threshold, score, enough)
     return event
 
 
 def _shorter(
-    exact: float, make: Callable[[float], _Kind], score: Callable[[Event], float], enough: float
-) -> _Kind:
+    event: Single, threshold: str, score: Callable[[Event], float], enough: float
+) -> Single:
     """Try ever more decimals for one threshold, rounded down and up."""
+    exact: float = getattr(event, threshold)
     if exact == 0 or not 1e-290 < abs(exact) < 1e290:
-        return make(exact)
-    before = score(make(exact))
+        return event
+    before = score(event)
     enough = min(enough, before - _ROUNDING_LOSS * max(abs(before), 1.0))
     leading = math.floor(math.log10(abs(exact)))
     for exponent in range(leading + 1, leading - 15, -1):
@@ -320,8 +307,8 @@ def _shorter(
         wholes = sorted(  # of two that are as good: zero, or the nearer
             (math.floor(scaled), math.ceil(scaled)), key=lambda n: (n != 0, abs(n - scaled))
         )
-        tries = [make(float(f"{whole}e{exponent}") + 0.0) for whole in wholes]
-        best = max(tries, key=score)
+        tries: list[Any] = [{threshold: float(f"{whole}e{exponent}") + 0.0} for whole in wholes]
+        best = max((replace(event, **one) for one in tries), key=score)
         if score(best) >= enough:
             return best
-    return make(exact)
+    return event

@@ -124,13 +124,12 @@ class Encoder:
         return dict(self._layout.columns[column].codes)
 
     def key(self, column: int, code: int) -> Key:
-        """Give the type and the text of a word."""
-        return next(key for key, known in self.codes(column).items() if known == code)
+        """Give the type and the text of a word that not every column knows."""
+        return self._layout.columns[column].words[code - len(WORDS)]
 
     def is_error(self, column: int, code: int) -> bool:
         """Tell whether a word stands for an error."""
-        known = self._layout.columns[column].codes
-        return any(kind == RAISED and one == code for (kind, _), one in known.items())
+        return len(WORDS) <= code < OTHER and self.key(column, code)[0] == RAISED
 
     def words_of(self, column: int, kind: str) -> tuple[str, ...]:
         """The words of a column, if all are of this kind and there were no numbers; else none.

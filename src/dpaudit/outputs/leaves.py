@@ -104,9 +104,6 @@ def type_name(kind: type) -> str | None:
     return next((name for types, name in _TYPE_NAMES if issubclass(kind, types)), kind.__qualname__)
 
 
-# --- numbers --------------------------------------------------------------------------------------
-
-
 def number_kinds(values: Values) -> set[str]:
     """Say which of bool, int and float are there."""
     if isinstance(values, np.ndarray):
@@ -191,9 +188,6 @@ def bits_of(numbers: Floats) -> dict[str, Floats]:
         about: np.where(whole == 0, ZERO.get(about, 0), bits).astype(np.float64)
         for about, bits in found.items()
     }
-
-
-# --- words ----------------------------------------------------------------------------------------
 
 
 def keys_of(values: Values) -> list[Key]:
