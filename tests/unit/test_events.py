@@ -133,8 +133,8 @@ def test_the_quick_bound_is_near_the_exact_one(alpha: float, draws: int) -> None
 
 def test_a_score_is_what_the_certificate_would_say() -> None:
     draws, alpha, delta = 10_000, 1e-6, 1e-3
-    promise = ExpectedBound(epsilon=1.0, delta=delta, draws=draws, alpha=alpha, totals=(1e9, 1e9))
-    score, likelier = promise.score(np.array(4e8), np.array(1e8), 1)
+    bound = ExpectedBound(epsilon=1.0, delta=delta, draws=draws, alpha=alpha, totals=(1e9, 1e9))
+    score, likelier = bound.score(np.array(4e8), np.array(1e8), 1)
     p_lower = proportion_lower(4000, draws, alpha / 2)
     q_upper = proportion_upper(1000, draws, alpha / 2)
     assert float(score) == pytest.approx(math.log((p_lower - delta) / q_upper), abs=0.002)
@@ -142,20 +142,20 @@ def test_a_score_is_what_the_certificate_would_say() -> None:
 
 
 def test_scores_do_not_depend_on_which_side_is_called_data() -> None:
-    promise = ExpectedBound(epsilon=1.0, delta=0.0, draws=500, alpha=0.01, totals=(300.0, 300.0))
+    bound = ExpectedBound(epsilon=1.0, delta=0.0, draws=500, alpha=0.01, totals=(300.0, 300.0))
     ones, zeros = np.array([30.0, 5.0, 0.0]), np.array([90.0, 1.0, 0.0])
-    there, likelier = promise.score(ones, zeros, 1)
-    back, rarer = promise.score(zeros, ones, 1)
+    there, likelier = bound.score(ones, zeros, 1)
+    back, rarer = bound.score(zeros, ones, 1)
     np.testing.assert_array_equal(there, back)
     assert likelier[:2].tolist() == [False, True]
     assert rarer[:2].tolist() == [True, False]
 
 
 def test_luck_in_few_draws_counts_for_little() -> None:
-    promise = ExpectedBound(epsilon=1.0, delta=0.0, draws=10**6, alpha=1e-6, totals=(50.0, 50.0))
-    lucky, solid = promise.score(np.array([3.0, 40.0]), np.array([0.0, 8.0]), 1)[0]
+    bound = ExpectedBound(epsilon=1.0, delta=0.0, draws=10**6, alpha=1e-6, totals=(50.0, 50.0))
+    lucky, solid = bound.score(np.array([3.0, 40.0]), np.array([0.0, 8.0]), 1)[0]
     assert lucky < solid
-    longer = promise.score(np.array(40.0), np.array(8.0), 2)[0]
+    longer = bound.score(np.array(40.0), np.array(8.0), 2)[0]
     assert longer < solid - 0.02
 
 
