@@ -25,7 +25,7 @@ from dpaudit.auditing import in_hand
 from dpaudit.events import Equals, Event, IsWord, rule_of
 from dpaudit.mechanism import Mechanism, draw_labelled, one_at_a_time, with_errors
 from dpaudit.neighbours import Pair
-from dpaudit.outputs import NONE, Encoder, Outputs, Raised, Table, checked, joined, layout
+from dpaudit.outputs import NONE, Encoder, Outputs, Raised, Table, checked, joined
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpaudit.HealthWarning")  # sides of two forms
 EXAMPLES = 5_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 500
@@ -206,7 +206,7 @@ def test_the_row_of_an_output_is_its_own(
 def test_the_row_of_an_output_is_its_own_when_columns_and_words_run_out(
     past: list[Any], output: Any, others: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layout, "MAX_COLUMNS", 2)
+    monkeypatch.setattr("dpaudit.outputs.table.MAX_COLUMNS", 2)
     check_row_is_its_own([*past, {"a": 1, "b": [2, "c"]}], output, others, "real")
     check_row_is_its_own([*past, [1, [2, "c"], None], output], output, others, "real")
 

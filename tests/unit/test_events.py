@@ -133,8 +133,8 @@ def test_the_quick_bound_is_near_the_exact_one(alpha: float, draws: int) -> None
 
 def test_a_score_is_what_the_certificate_would_say() -> None:
     draws, alpha, delta = 10_000, 1e-6, 1e-3
-    promise = ExpectedBound(epsilon=1.0, delta=delta, draws=draws, alpha=alpha, totals=(1e9, 1e9))
-    score, likelier = promise.score(np.array(4e8), np.array(1e8), 1)
+    bound = ExpectedBound(epsilon=1.0, delta=delta, draws=draws, alpha=alpha, totals=(1e9, 1e9))
+    score, likelier = bound.score(np.array(4e8), np.array(1e8), 1)
     p_lower = proportion_lower(4000, draws, alpha / 2)
     q_upper = proportion_upper(1000, draws, alpha / 2)
     assert float(score) == pytest.approx(math.log((p_lower - delta) / q_upper), abs=0.002)
@@ -142,20 +142,20 @@ def test_a_score_is_what_the_certificate_would_say() -> None:
 
 
 def test_scores_do_not_depend_on_which_side_is_called_data() -> None:
-    promise = ExpectedBound(epsilon=1.0, delta=0.0, draws=500, alpha=0.01, totals=(300.0, 300.0))
+    bound = ExpectedBound(epsilon=1.0, delta=0.0, draws=500, alpha=0.01, totals=(300.0, 300.0))
     ones, zeros = np.array([30.0, 5.0, 0.0]), np.array([90.0, 1.0, 0.0])
-    there, likelier = promise.score(ones, zeros, 1)
-    back, rarer = promise.score(zeros, ones, 1)
+    there, likelier = bound.score(ones, zeros, 1)
+    back, rarer = bound.score(zeros, ones, 1)
     np.testing.assert_array_equal(there, back)
     assert likelier[:2].tolist() == [False, True]
     assert rarer[:2].tolist() == [True, False]
 
 
 def test_luck_in_few_draws_counts_for_little() -> None:
-    promise = ExpectedBound(epsilon=1.0, delta=0.0, draws=10**6, alpha=1e-6, totals=(50.0, 50.0))
-    lucky, solid = promise.score(np.array([3.0, 40.0]), np.array([0.0, 8.0]), 1)[0]
+    bound = ExpectedBound(epsilon=1.0, delta=0.0, draws=10**6, alpha=1e-6, totals=(50.0, 50.0))
+    lucky, solid = bound.score(np.array([3.0, 40.0]), np.array([0.0, 8.0]), 1)[0]
     assert lucky < solid
-    longer = promise.score(np.array(40.0), np.array(8.0), 2)[0]
+    longer = bound.score(np.array(40.0), np.array(8.0), 2)[0]
     assert longer < solid - 0.02
 
 
@@ -176,8 +176,13 @@ def test_thresholds_are_rounded_while_the_event_stays_as_strong() -> None:
 
 
 def test_laplace_noise_is_told_by_a_threshold_near_the_shift() -> None:
+    """Null: the log ratio of such an event is 1, with a standard error of 0.017 here.
+
+    A distance of 0.1 is 6 of them: false alarms below 1e-8. Alternative: an event with a log ratio
+    of 0.8, half a scale away from the shift; power above 1 - 1e-8.
+    """
     rng = np.random.default_rng(1)
-    words, likelier, p, q = search(1 + rng.laplace(size=10_000), rng.laplace(size=10_000))
+    words, likelier, p, q = search(1 + rng.laplace(size=20_000), rng.laplace(size=20_000))
     # log(p / q) = 1 from output > 1 upwards and from output < 0 downwards; p is largest there.
     sign, number = words.removeprefix("output ").split()
     assert abs(float(number) - (1.0 if likelier else 0.0)) < 0.25
@@ -188,6 +193,11 @@ def test_laplace_noise_is_told_by_a_threshold_near_the_shift() -> None:
 
 @pytest.mark.parametrize("size", [300, 3000])
 def test_few_training_draws_do_not_make_a_narrow_event(size: int) -> None:
+    """Alternative: an event of a few lucky draws, whose share is far below 0.3.
+
+    The event `output > 1` has the share 0.5 on one side; of 300 draws fewer than 0.3 are in it with
+    probability below 1e-11.
+    """
     for seed in range(5):
         rng = np.random.default_rng(seed)
         data, neighbour = 1 + rng.laplace(size=size), rng.laplace(size=size)

@@ -32,7 +32,7 @@ EXITS: list[BaseException] = [
 ]
 
 
-def raising(error: BaseException, after: int = 0) -> Callable[[Any, int, Any], Any]:
+def leaving_with(error: BaseException, after: int = 0) -> Callable[[Any, int, Any], Any]:
     """A mechanism that raises an error at a call."""
     calls = []
 
@@ -51,7 +51,12 @@ def raising(error: BaseException, after: int = 0) -> Callable[[Any, int, Any], A
 def test_no_exit_of_a_mechanism_ends_an_audit(error: Any, on_error: Any, after: int) -> None:
     with pytest.raises(UnexpectedExit, match=r"leaving raised .*which ends a process") as caught:
         dpaudit.audit(
-            raising(error, after), dpaudit.PureDP(1.0), PAIR, rng=1, on_error=on_error, samples=500
+            leaving_with(error, after),
+            dpaudit.PureDP(1.0),
+            PAIR,
+            rng=1,
+            on_error=on_error,
+            samples=500,
         )
     assert caught.value.__cause__ is error
     assert any("while drawing" in note for note in caught.value.__notes__)
@@ -115,4 +120,4 @@ def test_other_errors_fly_as_they_are() -> None:
         """As test runners have them: a skipped test is no error of the mechanism."""
 
     with pytest.raises(Outcome):
-        dpaudit.audit(raising(Outcome()), dpaudit.PureDP(1.0), PAIR, rng=1, samples=100)
+        dpaudit.audit(leaving_with(Outcome()), dpaudit.PureDP(1.0), PAIR, rng=1, samples=100)

@@ -178,8 +178,8 @@ def test_memory_does_not_grow_with_the_calls() -> None:
     rng = np.random.default_rng(0)
     for number in range(200):
         check.see(number, encoder.encode(rng.normal(size=5_000)))
-    kept = [table for side in check._sides.values() for table in (side.thirds, *side.calls)]
-    assert len(check._sides) == 64
+    kept = [table for side in check._datasets.values() for table in (side.thirds, *side.calls)]
+    assert len(check._datasets) == 64
     assert all(table is not None and table.numbers.base is None for table in kept)
 
 
@@ -216,10 +216,10 @@ def test_pairs_and_thirds_are_used_once() -> None:
     check = IndependenceCheck("numbered", lambda: encoder.names)
     original = check._compare
 
-    def record(side: Any, table: Any, count: int) -> None:
+    def record(dataset: Any, table: Any, count: int) -> None:
         seen.extend(table.numbers[: 3 * count, 0][np.arange(3 * count) % 3 < 2].tolist())
-        seen.extend(side.thirds.numbers[:count, 0].tolist())
-        original(side, table, count)
+        seen.extend(dataset.thirds.numbers[:count, 0].tolist())
+        original(dataset, table, count)
 
     check._compare = record  # type: ignore[method-assign]
     place = 0

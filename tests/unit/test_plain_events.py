@@ -1,4 +1,4 @@
-"""The plainest event that still promises clearly more than the claim."""
+"""The plainest event that would still certify clearly more than the claim."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import pytest
 import dpaudit
 from dpaudit import Audit, PureDP, Verdict
 from dpaudit.auditing import Budget
-from dpaudit.events.search import _Search
+from dpaudit.events import EventSearch
 from dpaudit.guessing import Ensemble, LabelledRows
 from dpaudit.outputs import Table
 from dpaudit.results import Progress
@@ -208,19 +208,19 @@ class Thinking:
 
     def __init__(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
         self._clock = clock
-        self._fit, self._best = Ensemble.fit, _Search.best
+        self._fit, self._best = Ensemble.fit, EventSearch.best
         thinking = self
 
         def fit(ensemble: Ensemble, sample: LabelledRows) -> Any:
             thinking.about(sample.table, 2e-6)
             return thinking._fit(ensemble, sample)
 
-        def best(search: _Search) -> Any:
+        def best(search: EventSearch) -> Any:
             thinking.about(search._rows, 2e-7)
             return thinking._best(search)
 
         monkeypatch.setattr(Ensemble, "fit", fit)
-        monkeypatch.setattr(_Search, "best", best)
+        monkeypatch.setattr(EventSearch, "best", best)
 
     def about(self, rows: Table, seconds: float) -> None:
         self._clock.now += seconds * len(rows) * rows.columns

@@ -17,7 +17,7 @@ from dpaudit.auditing.run import MAX_HISTORY, Findings, Run, Stream
 from dpaudit.auditing.scheduler import Candidate, Scheduler
 from dpaudit.betting import Account, PairBettor, Stake, book_for, growth, tune
 from dpaudit.claims import ApproxDP, PureDP
-from dpaudit.mechanism import RaisingPairs, noting
+from dpaudit.mechanism import FailingPairs, noting
 from dpaudit.results import Counterexample, Evidence, PairRecord, bound_of_event
 from dpaudit.search import Finder
 
@@ -42,7 +42,7 @@ class BettingLoop:
         self._records: dict[int, PairRecord] = {}
         self._finder = finder
         self._single_pair = isinstance(finder, Sized) and len(finder) == 1
-        self._raising = RaisingPairs(None if self._single_pair else run.mechanism.errors)
+        self._failing = FailingPairs(None if self._single_pair else run.mechanism.errors)
         self._waiting = False  # for the first output of all: until then every look is short
         self._batches = 0
         self._trace: list[tuple[int, float]] = []
@@ -87,10 +87,10 @@ class BettingLoop:
         try:
             self._schedule()
             tried, draws = self.pairs_tried, run.budget.spent
-            self._raising.raise_if_fruitless(tried, draws, refuted=self.refuted)
+            self._failing.raise_if_fruitless(tried, draws, refuted=self.refuted)
         finally:  # also when interrupted: say what was not searched
             with noting(run.warnings):
-                self._raising.warn(self.pairs_tried)
+                self._failing.warn(self.pairs_tried)
         with noting(run.warnings):
             run.watch.close()
         run.budget.watch = self._tell
@@ -136,7 +136,7 @@ class BettingLoop:
         budget, scheduler = self.run.budget, self.scheduler
         while self.sharpen or self._waiting or not self.refuted:
             scheduler.draws = budget.expected
-            if self._waiting and (scheduler.closed or self._raising.is_hopeless):
+            if self._waiting and (scheduler.closed or self._failing.is_hopeless):
                 return
             chosen, wanted = (None, _DRAWS_WITHOUT_OUTPUT) if self._waiting else scheduler.next()
             if chosen is None and wanted > 0 and budget.allows(1):
@@ -146,7 +146,7 @@ class BettingLoop:
                     continue
             if chosen is None or self._give(chosen, wanted) == 0:
                 return
-            self._waiting = self._raising.waits_for_output
+            self._waiting = self._failing.waits_for_output
 
     def _meet(self) -> Candidate | None:
         """The finder's next pair, ready to be bet on; None if it has no more."""
@@ -177,9 +177,9 @@ class BettingLoop:
         finally:  # also when interrupted: what was drawn is on record
             self._records[candidate.number] = candidate.record(self.book.place)
         score = self.scheduler.score(candidate)
-        if self._raising.shows_nothing(candidate.number):
+        if self._failing.shows_nothing(candidate.number):
             self.scheduler.drop(candidate, 0 if self._waiting else wanted - made)
-            self._raising.set_aside(candidate.number, candidate.pair)
+            self._failing.set_aside(candidate.number, candidate.pair)
         else:
             self.scheduler.update(candidate, before)
             score = self.scheduler.score(candidate)
@@ -201,7 +201,7 @@ class BettingLoop:
                 break
             made += size
             self._play(candidate, size)
-            if self._raising.is_fruitless(candidate.number):
+            if self._failing.is_fruitless(candidate.number):
                 break
         return made
 
@@ -238,7 +238,7 @@ class BettingLoop:
         before = self.run.budget.spent
         batch, table = self.run.draw_labelled(candidate.pair, candidate.number, size, seed)
         ones = int(np.count_nonzero(batch.labels))
-        self._raising.see(candidate.number, batch.outputs, data=ones, neighbour=size - ones)
+        self._failing.see(candidate.number, batch.outputs, data=ones, neighbour=size - ones)
         bettor, account = candidate.bettor, self.account
         target = account.target(candidate.number, candidate.stake)
         bettor.settled = account.settled

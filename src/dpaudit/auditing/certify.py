@@ -28,9 +28,9 @@ from dpaudit.auditing.run import Run, Stream
 from dpaudit.auditing.scheduler import Candidate
 from dpaudit.bounds import epsilon_from_event, make_ready
 from dpaudit.claims import ApproxDP, Claim, PureDP
-from dpaudit.events import Event, rule_of, strongest_event, words_of
+from dpaudit.events import Event, rule_of, strongest_event
 from dpaudit.guessing import LabelledRows, Past
-from dpaudit.mechanism import SIDES, Calls, Watch
+from dpaudit.mechanism import SIDE_NAMES, Calls, Watch
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, Outputs, Table, stack
 from dpaudit.results import Counterexample
@@ -216,7 +216,7 @@ def _counted(
     likely, unlikely = tallies if chosen.from_data else tallies[::-1]
     return Counterexample(
         pair=seen.pair,
-        event=words_of(event, seen.encoder),
+        event=event.words(seen.encoder),
         likelier="data" if chosen.from_data else "neighbour",
         data=data,
         neighbour=neighbour,
@@ -249,11 +249,11 @@ def _look_for_clusters(
     def holds(table: Table) -> Labels:
         return event.holds(seen.encoder.widen(table))
 
-    words = words_of(event, seen.encoder)
+    words = event.words(seen.encoder)
     watch.refuse_frozen()
     watch.independence.count(words, *counted.calls)
     sides: dict[Hashable, Calls] = {
-        (seen.number, side): calls for side, calls in zip(SIDES, counted.calls, strict=True)
+        (seen.number, side): calls for side, calls in zip(SIDE_NAMES, counted.calls, strict=True)
     }
     watch.independence.count_with_earlier(words, holds, sides)
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dpaudit.auditing.run import Run, Stream
-from dpaudit.mechanism import RaisingPairs, noting
+from dpaudit.mechanism import FailingPairs, noting
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Outputs
 from dpaudit.search import Finder
@@ -26,7 +26,7 @@ class TrialPairs:
 
     def __init__(self, run: Run, finder: Finder) -> None:
         single = isinstance(finder, Sized) and len(finder) == 1
-        self._raising = RaisingPairs(None if single else run.mechanism.errors)
+        self._failing = FailingPairs(None if single else run.mechanism.errors)
         self._run = run
         self._finder = finder
         self._asked = 0
@@ -35,15 +35,15 @@ class TrialPairs:
     def next(self) -> Pair | None:
         """The next pair for a trial; None if there is none."""
         for _ in range(_MAX_LOOKS):
-            if self._raising.is_hopeless:
+            if self._failing.is_hopeless:
                 return None
-            if self._waiting and not self._raising.waits_for_output:
+            if self._waiting and not self._failing.waits_for_output:
                 return self._waiting.pop(0)
             pair = self._finder.ask()
             if pair is None:
                 return None
             self._asked += 1
-            if not self._raising.any_error:
+            if not self._failing.any_error:
                 return pair
             if self._run.budget.allows(2 * _LOOK_DRAWS) < 2 * _LOOK_DRAWS:
                 self._asked -= 1
@@ -54,16 +54,16 @@ class TrialPairs:
 
     def see(self, number: int, outputs: Outputs, neighbour_outputs: Outputs) -> bool:
         """Note the draws of a trial; whether more of them would be useless."""
-        self._raising.see(number, outputs, data=len(outputs), neighbour=0)
-        self._raising.see(number, neighbour_outputs, data=0, neighbour=len(neighbour_outputs))
-        return self._raising.is_fruitless(number)
+        self._failing.see(number, outputs, data=len(outputs), neighbour=0)
+        self._failing.see(number, neighbour_outputs, data=0, neighbour=len(neighbour_outputs))
+        return self._failing.is_fruitless(number)
 
     def leave(self, number: int, pair: Pair) -> bool:
         """Whether a pair is set aside, for good or until some dataset has given an output."""
-        if not self._raising.is_fruitless(number):
+        if not self._failing.is_fruitless(number):
             return False
-        if self._raising.shows_nothing(number):
-            self._raising.set_aside(number, pair)
+        if self._failing.shows_nothing(number):
+            self._failing.set_aside(number, pair)
         else:
             self._waiting.append(pair)
         self._finder.tell(pair, 0.0)
@@ -79,10 +79,10 @@ class TrialPairs:
         try:
             yield
             spent = self._run.budget.spent
-            self._raising.raise_if_fruitless(self._asked, spent, refuted=refuted())
+            self._failing.raise_if_fruitless(self._asked, spent, refuted=refuted())
         finally:
             with noting(self._run.warnings):
-                self._raising.warn(self._asked)
+                self._failing.warn(self._asked)
 
     def _looks_fruitless(self, pair: Pair) -> bool:
         number = -self._asked  # trials have the numbers above 0

@@ -19,7 +19,7 @@ from dpaudit.auditing.run import Findings, Run, Stream
 from dpaudit.auditing.trial_pairs import TrialPairs
 from dpaudit.bounds import round_up
 from dpaudit.errors import Underpowered
-from dpaudit.mechanism import SIDES, noting
+from dpaudit.mechanism import SIDE_NAMES, noting
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Outputs, joined
 from dpaudit.results import Counterexample
@@ -176,7 +176,7 @@ class TrialLoop:
                 with noting(run.warnings):
                     seed = run.seed(Stream.TEST, trial, side, made)
                     pieces[side].append(run.draw(data, size, seed, key=(trial, side)))
-                    run.watch.see_call((trial, SIDES[side]), pieces[side][-1])
+                    run.watch.see_call((trial, SIDE_NAMES[side]), pieces[side][-1])
             made += size
             if self._pairs.see(trial, pieces[0][-1], pieces[1][-1]):
                 break

@@ -1,8 +1,6 @@
 """Events that can be put into words, and the search for the one that tells two datasets apart."""
 
-from dpaudit.events.bits import Span, is_zero, spans, words_of
-from dpaudit.events.columns import ColumnEvents
-from dpaudit.events.expected_bound import ExpectedBound, upper_bound
+from dpaudit.events.candidates import ColumnEvents, ExpectedBound, upper_bound
 from dpaudit.events.kinds import (
     Above,
     Below,
@@ -14,10 +12,12 @@ from dpaudit.events.kinds import (
     IsWord,
     Outside,
     Single,
+    Span,
     comparisons,
     is_member,
+    is_zero,
+    singles,
+    spans,
 )
-from dpaudit.events.reading import could_read
-from dpaudit.events.rounding import rounded
-from dpaudit.events.rule import Rule, rule_from_json, rule_of, singles
-from dpaudit.events.search import plainest_event, strongest_event
+from dpaudit.events.rule import Rule, could_read, rule_from_json, rule_of
+from dpaudit.events.search import EventSearch, plainest_event, rounded, strongest_event

@@ -8,32 +8,34 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dpaudit.arrays import Labels
 from dpaudit.domains import UNREADABLE, decoded, encoded_float
 from dpaudit.errors import InvalidAuditFile
-from dpaudit.events.kinds import (
-    Above,
-    Below,
-    Between,
-    Both,
-    Equals,
-    Event,
-    IsNumber,
-    IsWord,
-    Outside,
-    Single,
+from dpaudit.events.kinds import KINDS, Both, Event, IsWord, Single, singles
+from dpaudit.outputs import (
+    EMPTY,
+    FLOATING,
+    MISSING,
+    OTHER,
+    RAISED,
+    WORDS,
+    Encoder,
+    Outputs,
+    Table,
+    about_bits,
+    written,
 )
-from dpaudit.outputs import FLOATING, MISSING, OTHER, WORDS, Encoder, Outputs, Table, about_bits
 
-_KINDS: dict[str, type[Single]] = {
-    kind.__name__: kind for kind in (Above, Below, Between, Outside, Equals, IsWord, IsNumber)
-}
+_NUMBER_KINDS = (frozenset({"float"}), frozenset({"int"}), frozenset({"bool"}))
+_ABSENT = ("", RAISED, EMPTY)  # the only kind of words in a column, or none
+_ANYTHING = "\x00"  # stands for the empty containers that a column once held
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Rule:
 
     >>> encoder = Encoder()
     >>> table = encoder.encode([["yes", 1.0], ["no", 2.0]])
+    >>> from dpaudit.events.kinds import Above
     >>> rule = rule_of(Both(IsWord(0, 5), Above(1, 0.5)), encoder)
     >>> rule.places, rule.holds([["yes", 3.0], ["no", 3.0], ["yes"]]).tolist()
     (('output[0]', 'output[1]'), [True, False, False])
@@ -61,7 +64,7 @@ class Rule:
     places: tuple[str, ...]
     words: tuple[Word, ...]
 
-    def holds(self, outputs: Outputs) -> npt.NDArray[np.bool_]:
+    def holds(self, outputs: Outputs) -> Labels:
         """Tell for each output whether the event happened."""
         encoder = Encoder(only=self.places)
         return self.event.holds(self._seen(encoder.encode(outputs), encoder))
@@ -82,27 +85,21 @@ class Rule:
             if name not in names:
                 continue
             column = names.index(name)
+            found, known = codes[:, column], encoder.codes(column)
             numbers[:, position] = table.numbers[:, column]
-            atoms[:, position] = self._known(codes[:, column], encoder, column, position)
+            atoms[:, position] = np.where(found >= len(WORDS), OTHER, found)
+            for word in self.words:
+                code = known.get((word.type_, word.text))
+                if word.place == position and code is not None:
+                    atoms[found == code, position] = word.code
         return Table(numbers, atoms)
-
-    def _known(
-        self, codes: npt.NDArray[np.int32], encoder: Encoder, column: int, position: int
-    ) -> npt.NDArray[np.int32]:
-        found = np.where(codes >= len(WORDS), OTHER, codes)
-        known = encoder.codes(column)
-        for word in self.words:
-            code = known.get((word.type_, word.text))
-            if word.place == position and code is not None:
-                found[codes == code] = word.code
-        return found.astype(np.int32)
 
     def to_json(self) -> dict[str, object]:
         """The rule as plain JSON values."""
         return {
             "event": _written(self.event),
             "places": list(self.places),
-            "words": [[word.place, word.code, word.type_, word.text] for word in self.words],
+            "words": [list(dataclasses.astuple(word)) for word in self.words],
         }
 
 
@@ -115,15 +112,19 @@ def rule_of(event: Event, encoder: Encoder) -> Rule:
         for part in singles(event)
         if isinstance(part, IsWord) and len(WORDS) <= part.code < OTHER
     )
-    return Rule(
-        event=_moved(event, where),
-        places=tuple(encoder.names[column] for column in columns),
-        words=words,
-    )
+    places = tuple(encoder.names[column] for column in columns)
+    return Rule(event=_moved(event, where), places=places, words=words)
+
+
+def _moved(event: Event, where: Mapping[int, int]) -> Event:
+    if isinstance(event, Both):
+        return Both(_moved(event.first, where), _moved(event.second, where))
+    assert isinstance(event, Single)
+    return dataclasses.replace(event, column=where[event.column])
 
 
 def rule_from_json(saved: object) -> Rule:
-    """The rule that `to_json` gave; `InvalidAuditFile` where it is none."""
+    """The rule that `to_json` gave; `InvalidAuditFile` for anything else."""
     if not isinstance(saved, Mapping) or set(saved) != {"event", "places", "words"}:
         raise InvalidAuditFile(f"a rule has an event, places and words, got {saved!r}.")
     try:
@@ -146,31 +147,14 @@ def rule_from_json(saved: object) -> Rule:
     return Rule(event=event, places=places, words=words)
 
 
-def singles(event: Event) -> list[Single]:
-    """The comparisons that an event is made of."""
-    if isinstance(event, Both):
-        return [*singles(event.first), *singles(event.second)]
-    assert isinstance(event, Single)
-    return [event]
-
-
-def _moved(event: Event, where: Mapping[int, int]) -> Event:
-    if isinstance(event, Both):
-        return Both(_moved(event.first, where), _moved(event.second, where))
-    assert isinstance(event, Single)
-    return dataclasses.replace(event, column=where[event.column])
-
-
 def _written(event: Event) -> list[object]:
     """The name of the kind, then its fields in order."""
     if isinstance(event, Both):
         return ["Both", _written(event.first), _written(event.second)]
     assert isinstance(event, Single)
-    fields = (getattr(event, field.name) for field in dataclasses.fields(event))
-    return [
-        type(event).__name__,
-        *(encoded_float(value) if isinstance(value, float) else int(value) for value in fields),
-    ]
+    values = dataclasses.astuple(event)
+    coded = (encoded_float(one) if isinstance(one, float) else int(one) for one in values)
+    return [type(event).__name__, *coded]
 
 
 def _read(saved: Any) -> Event:
@@ -178,7 +162,7 @@ def _read(saved: Any) -> Event:
     if name == "Both":
         first, second = fields
         return Both(_read(first), _read(second))
-    kind = _KINDS[name]
+    kind = {kind.__name__: kind for kind in KINDS}[name]
     column, *rest = fields
     values: list[Any] = [_whole(each) if kind is IsWord else _number(each) for each in rest]
     return kind(_whole(column), *values)
@@ -201,3 +185,53 @@ def _number(saved: object) -> float:
     if type(value) not in (int, float) or math.isnan(value):
         raise TypeError(f"expected a number, got {saved!r}")
     return float(value)
+
+
+def could_read(rule: Rule, words: str) -> bool:
+    """Tell whether these are words of a rule.
+
+    The encoder that put the event into words knew more than the rule does: whether a column held
+    whole numbers or True and False, and what stood there where a cell is missing. So a rule has a
+    few readings, and the words must be one of them.
+
+    >>> from dpaudit.events.kinds import Above
+    >>> rule = Rule(event=Above(0, 1.0), places=("output",), words=())
+    >>> [could_read(rule, words) for words in ("output > 1", "output > True", "output > 2")]
+    [True, True, False]
+    """
+    try:
+        pattern = _pattern(rule.event, rule)
+    except (ArithmeticError, LookupError, ValueError):  # no words at all: an infinite row, say
+        return False
+    return re.fullmatch(pattern, words, re.DOTALL) is not None
+
+
+def _pattern(event: Event, rule: Rule) -> str:
+    if isinstance(event, Both):
+        return event.joined(lambda part: _pattern(part, rule), r"\({}\)")
+    readings = {
+        event.words(_Reading(rule, kinds, absent)) for kinds in _NUMBER_KINDS for absent in _ABSENT
+    }
+    texts = (re.escape(text).replace(re.escape(_ANYTHING), ".+") for text in sorted(readings))
+    return f"(?:{'|'.join(texts)})"
+
+
+class _Reading(Encoder):
+    """What an encoder says of its columns, as far as a rule knows, and a guess at the rest."""
+
+    def __init__(self, rule: Rule, kinds: frozenset[str], absent: str) -> None:
+        self._rule, self._kinds, self._absent = rule, kinds, absent
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._rule.places
+
+    def key(self, column: int, code: int) -> tuple[str, str]:
+        found = {(word.place, word.code): (word.type_, word.text) for word in self._rule.words}
+        return found[column, code]
+
+    def words_of(self, column: int, kind: str) -> tuple[str, ...]:
+        return (_ANYTHING,) if kind == self._absent else ()
+
+    def value(self, column: int, number: float) -> str:
+        return written(number, self._kinds)

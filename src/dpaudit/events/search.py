@@ -1,58 +1,48 @@
-"""The search for the event that promises the largest certified epsilon, or for a plain one."""
+"""The search for the event that would certify the largest epsilon, or for a plain one."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any, NotRequired, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from dpaudit.arrays import Floats
-from dpaudit.events.columns import ColumnEvents
-from dpaudit.events.expected_bound import HOPELESS, ExpectedBound
-from dpaudit.events.kinds import Both, Equals, Event, IsWord, comparisons
-from dpaudit.events.rounding import rounded
+from dpaudit.events.candidates import HOPELESS, ColumnEvents, ExpectedBound
+from dpaudit.events.kinds import Both, Equals, Event, IsWord, Single, comparisons, singles
 from dpaudit.outputs import MISSING, Table
 
-_FINE, _COARSE = 64, 16  # thresholds of a column: alone, and inside another event
-_BEAM = (8, 4, 4, 1)  # how many events of one, two, ... parts are kept, to be joined with others
-_HALF = (0.2, 0.6)  # how often an event holds that is joined although it tells nothing alone
-_PARTNERS = 16  # columns whose events are joined with others
-_NAMED = 0.9  # of what the best event promises, for a word of the first columns to be taken
-_WIDEST = 32  # columns of outputs that are tried as a whole
+_FINE_PARTS, _COARSE_PARTS = 64, 16  # quantiles for thresholds: alone, and inside another event
+_BEAM_WIDTHS = (8, 4, 4, 1)  # how many events of one, two, ... parts are kept, to join with others
+_HALF_SHARES = (0.2, 0.6)  # how often an event holds that is joined although it tells nothing alone
+_MAX_PARTNERS = 16  # columns whose events are joined with others
+_NAMED_SHARE = 0.9  # of the best score, for a word of the columns `first` to be taken
+_MAX_WHOLE_COLUMNS = 32  # of outputs that are tried as a whole
+_ROUNDING_LOSS = 0.01  # of the score, for each threshold
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """An event, what it promises, and the column of its last part."""
+class Terms(TypedDict):
+    """How an event is to be certified, and which columns are preferred."""
 
-    event: Event
-    score: float
-    column: int
+    epsilon: float  # the claim's: it decides only where no event certifies anything
+    delta: float
+    draws: int  # fresh draws of each side
+    alpha: float  # half of it for the exact bound on each side
+    first: NotRequired[Collection[int]]  # a word of these is taken unless another is clearly better
+    last: NotRequired[Collection[int]]  # of equally strong events, one of these comes last
 
 
 def strongest_event(
-    rows: Table,
-    ones: npt.ArrayLike,
-    zeros: npt.ArrayLike,
-    *,
-    epsilon: float,
-    delta: float,
-    draws: int,
-    alpha: float,
-    first: Collection[int] = (),
-    last: Collection[int] = (),
+    rows: Table, ones: npt.ArrayLike, zeros: npt.ArrayLike, **terms: Unpack[Terms]
 ) -> tuple[Event, bool]:
-    """Find the event that promises the largest epsilon, and whether `data` makes it likelier.
+    """Find the event that would certify the largest epsilon, and whether `data` makes it likelier.
 
-    `ones` and `zeros` say how often each row was seen from `data` and from `neighbour`. What is
-    promised is the epsilon certified at `delta` by exact bounds at `alpha / 2` on each of the two
-    sides, with `draws` fresh draws of each. A longer event is taken only if it is clearly better;
-    `epsilon`, the claim's, decides only where no event certifies anything. A word of the columns
-    `first` is taken unless another event is clearly better, and of equally strong events one of
-    the columns `last` only if there is no other.
+    `ones` and `zeros` say how often each row was seen from `data` and from `neighbour`. A longer
+    event is taken only if it is clearly better.
 
     >>> from dpaudit.outputs import Encoder
     >>> encoder = Encoder()
@@ -63,35 +53,17 @@ def strongest_event(
     >>> event.words(encoder), data
     ("output = 'yes'", True)
     """
-    search = _search(
-        rows,
-        ones,
-        zeros,
-        epsilon=epsilon,
-        delta=delta,
-        draws=draws,
-        alpha=alpha,
-        order=(frozenset(first), frozenset(last)),
-    )
+    search = EventSearch(rows, ones, zeros, terms)
     event = rounded(search.best(), search.score)
     return event, search.is_likelier_on_data(event)
 
 
 def plainest_event(
-    rows: Table,
-    ones: npt.ArrayLike,
-    zeros: npt.ArrayLike,
-    *,
-    epsilon: float,
-    delta: float,
-    draws: int,
-    alpha: float,
-    first: Collection[int] = (),
-    last: Collection[int] = (),
+    rows: Table, ones: npt.ArrayLike, zeros: npt.ArrayLike, **terms: Unpack[Terms]
 ) -> tuple[Event, bool]:
-    """Find the shortest and roundest event that promises clearly more than `epsilon`.
+    """Find the shortest and roundest event that would certify clearly more than `epsilon`.
 
-    Clearly is half as much above it as the strongest event. Where even that promises no more than
+    Clearly is half as much above it as the strongest event. If even that certifies no more than
     `epsilon`, it is the strongest event. Words of the columns `first` are the first of the short.
 
     >>> from dpaudit.outputs import Encoder
@@ -100,17 +72,8 @@ def plainest_event(
     >>> plainest_event(rows, ones, zeros, epsilon=0.5, delta=0.0, draws=5000, alpha=0.05)
     (Above(column=0, threshold=0.0), True)
     """
-    search = _search(
-        rows,
-        ones,
-        zeros,
-        epsilon=epsilon,
-        delta=delta,
-        draws=draws,
-        alpha=alpha,
-        order=(frozenset(first), frozenset(last)),
-    )
-    event = search.best()
+    search = EventSearch(rows, ones, zeros, terms)
+    event, epsilon = search.best(), terms["epsilon"]
     strength = search.score(event)
     if strength <= epsilon:
         return rounded(event, search.score), search.is_likelier_on_data(event)
@@ -120,59 +83,51 @@ def plainest_event(
     return event, search.is_likelier_on_data(event)
 
 
-def _search(
-    rows: Table,
-    ones: npt.ArrayLike,
-    zeros: npt.ArrayLike,
-    *,
-    epsilon: float,
-    delta: float,
-    draws: int,
-    alpha: float,
-    order: tuple[frozenset[int], frozenset[int]],
-) -> _Search:
-    weights = np.asarray(ones, dtype=np.float64), np.asarray(zeros, dtype=np.float64)
-    _check(rows, *weights)
-    totals = float(weights[0].sum()), float(weights[1].sum())
-    promise = ExpectedBound(epsilon=epsilon, delta=delta, draws=draws, alpha=alpha, totals=totals)
-    return _Search(rows, weights, promise, order)
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An event, its score, and the column of its last part."""
+
+    event: Event
+    score: float
+    column: int
 
 
-def _check(rows: Table, ones: Floats, zeros: Floats) -> None:
-    if len(rows) == 0 or rows.columns == 0:
-        raise ValueError("strongest_event needs at least one output, got none.")
-    if not len(ones) == len(zeros) == len(rows):
-        raise ValueError(
-            f"ones and zeros must count each of the {len(rows)} rows, "
-            f"got {len(ones)} and {len(zeros)} counts."
-        )
-
-
-class _Search:
+class EventSearch:
     """One search: the rows, how often each side gave them, and what counts as strong."""
 
     def __init__(
-        self,
-        rows: Table,
-        weights: tuple[Floats, Floats],
-        promise: ExpectedBound,
-        order: tuple[frozenset[int], frozenset[int]],
+        self, rows: Table, ones: npt.ArrayLike, zeros: npt.ArrayLike, terms: Terms
     ) -> None:
+        weights = np.asarray(ones, dtype=np.float64), np.asarray(zeros, dtype=np.float64)
+        if len(rows) == 0 or rows.columns == 0:
+            raise ValueError("an event needs at least one output, got none.")
+        if not len(weights[0]) == len(weights[1]) == len(rows):
+            raise ValueError(
+                f"ones and zeros must count each of the {len(rows)} rows, "
+                f"got {len(weights[0])} and {len(weights[1])} counts."
+            )
+        totals = float(weights[0].sum()), float(weights[1].sum())
         self._rows = rows
-        self._first, self._last = order
+        self._first, self._last = terms.get("first", ()), terms.get("last", ())
         self._weights = weights
-        self._promise = promise
-        self._totals = [max(total, 1e-300) for total in promise.totals]
+        self._bound = ExpectedBound(
+            epsilon=terms["epsilon"],
+            delta=terms["delta"],
+            draws=terms["draws"],
+            alpha=terms["alpha"],
+            totals=totals,
+        )
+        self._totals = [max(total, 1e-300) for total in totals]
         self._shares = weights[0] / self._totals[0] + weights[1] / self._totals[1]
 
     def best(self) -> Event:
         """Give the strongest event, of one part or of more."""
         alone, starts = self._alone()
         best = alone[0]
-        columns = list(dict.fromkeys(found.column for found in starts + alone))[:_PARTNERS]
-        partners = [ColumnEvents(self._rows, c, self._shares, _COARSE) for c in columns]
-        beam = alone[: _BEAM[0]] + starts[:_PARTNERS]
-        for width in _BEAM[1:]:
+        columns = list(dict.fromkeys(found.column for found in starts + alone))[:_MAX_PARTNERS]
+        partners = [ColumnEvents(self._rows, c, self._shares, _COARSE_PARTS) for c in columns]
+        beam = alone[: _BEAM_WIDTHS[0]] + starts[:_MAX_PARTNERS]
+        for width in _BEAM_WIDTHS[1:]:
             beam = self._joined(beam, partners)[:width]
             if not beam or beam[0].score <= best.score:
                 break
@@ -180,12 +135,25 @@ class _Search:
         whole = self._whole_output()
         best = max(self._pruned(best), whole or best, key=lambda found: found.score)
         named = next((found for found in alone if self._is_named(found.event)), best)
-        return named.event if named.score >= _NAMED * best.score else best.event
+        return named.event if named.score >= _NAMED_SHARE * best.score else best.event
 
     def short(self) -> list[Event]:
         """Give the events of one part, those of one comparison first, the strongest first."""
         alone = [found.event for found in self._alone()[0]]
         return sorted(alone, key=lambda event: (not self._is_named(event), comparisons(event)))
+
+    def is_likelier_on_data(self, event: Event) -> bool:
+        """Say whether an event certifies more on the data's side."""
+        return bool(self._scored(event)[1])
+
+    def score(self, event: Event) -> float:
+        """Give the epsilon that one event would certify."""
+        return float(self._scored(event)[0])
+
+    def _scored(self, event: Event) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        holds = event.holds(self._rows)
+        ones, zeros = (np.asarray(side[holds].sum()) for side in self._weights)
+        return self._bound.score(ones, zeros, comparisons(event))
 
     def _rank(self, column: int) -> int:
         """Where a column stands among others: of equally strong events the first is taken."""
@@ -195,20 +163,6 @@ class _Search:
         """Tell whether an event says what an output is by a word that is best understood."""
         return isinstance(event, IsWord) and event.column in self._first and event.code != MISSING
 
-    def is_likelier_on_data(self, event: Event) -> bool:
-        """Say on which side an event is likelier, as far as it promises something."""
-        return bool(self._promise.score(*self.hits(event), comparisons(event))[1])
-
-    def hits(self, event: Event) -> tuple[Floats, Floats]:
-        """Count an event on both sides."""
-        holds = event.holds(self._rows)
-        ones, zeros = (np.asarray(side[holds].sum()) for side in self._weights)
-        return ones, zeros
-
-    def score(self, event: Event) -> float:
-        """Say what one event promises."""
-        return float(self._promise.score(*self.hits(event), comparisons(event))[0])
-
     def _alone(self) -> tuple[list[_Found], list[_Found]]:
         """Give the best event of every kind in every column, and of each column one to join.
 
@@ -217,14 +171,14 @@ class _Search:
         """
         found, starts = [], []
         for column in sorted(range(self._rows.columns), key=self._rank):
-            events = ColumnEvents(self._rows, column, self._shares, _FINE)
+            events = ColumnEvents(self._rows, column, self._shares, _FINE_PARTS)
             ones, zeros = (events.hits(side) for side in self._weights)
-            scores, _ = self._promise.score(ones, zeros, events.comparisons())
+            scores, _ = self._bound.score(ones, zeros, events.comparisons())
             found += [
                 _Found(event, score, column) for event, score in _best_of_kinds(events, scores)
             ]
             shares = np.maximum(ones / self._totals[0], zeros / self._totals[1])
-            halves = np.flatnonzero((shares >= _HALF[0]) & (shares <= _HALF[1]))
+            halves = np.flatnonzero((shares >= _HALF_SHARES[0]) & (shares <= _HALF_SHARES[1]))
             if len(halves) > 0:
                 best = int(halves[np.argmax(scores[halves])])
                 starts.append(_Found(events.event(best), float(scores[best]), column))
@@ -242,7 +196,7 @@ class _Search:
                 for side in self._weights
             )
             said = comparisons(first.event) + np.concatenate(lengths)
-            scores, _ = self._promise.score(ones, zeros, said)
+            scores, _ = self._bound.score(ones, zeros, said)
             for events, part in zip(partners, np.split(scores, ends), strict=True):
                 found += [
                     _Found(Both(first.event, second), score, events.column)
@@ -252,27 +206,24 @@ class _Search:
 
     def _whole_output(self) -> _Found | None:
         """Try the most telling output as a whole, less the parts that tell nothing."""
-        if not 2 <= self._rows.columns <= _WIDEST:
+        if not 2 <= self._rows.columns <= _MAX_WHOLE_COLUMNS:
             return None
         _, first, where = np.unique(self._row_hashes(), return_index=True, return_inverse=True)
         ones, zeros = (
             np.bincount(where.reshape(-1), side).astype(np.float64) for side in self._weights
         )
-        scores, _ = self._promise.score(ones, zeros, self._rows.columns)
+        scores, _ = self._bound.score(ones, zeros, self._rows.columns)
         best = int(np.argmax(scores))
         if scores[best] <= HOPELESS / 2:
             return None
         row = int(first[best])
-        event = self._cell(row, 0)
-        for column in range(1, self._rows.columns):
-            event = Both(event, self._cell(row, column))
-        return self._pruned(_Found(event, float(scores[best]), -1))
+        cells: list[Event] = [self._cell(row, column) for column in range(self._rows.columns)]
+        return self._pruned(_Found(functools.reduce(Both, cells), float(scores[best]), -1))
 
     def _row_hashes(self) -> npt.NDArray[np.uint64]:
         """Give equal rows equal numbers, and others almost surely not."""
-        odd = np.random.default_rng(0).integers(
-            2**63, size=(2, self._rows.columns), dtype=np.uint64
-        )
+        shape = (2, self._rows.columns)
+        odd = np.random.default_rng(0).integers(2**63, size=shape, dtype=np.uint64)
         odd = odd * np.uint64(2) + np.uint64(1)
         bits = (self._rows.numbers + 0.0).view(np.uint64)  # one zero
         bits = bits ^ (bits >> np.uint64(32))
@@ -286,7 +237,8 @@ class _Search:
 
     def _pruned(self, found: _Found) -> _Found:
         """Leave out parts, one by one, while that makes the event stronger or as strong."""
-        parts, score = list(_parts(found.event)), found.score
+        parts: list[Event] = [*singles(found.event)]
+        score = found.score
         misses = np.column_stack([~part.holds(self._rows) for part in parts])
         while len(parts) > 1:
             missed = np.count_nonzero(misses, axis=1)
@@ -297,7 +249,7 @@ class _Search:
                 for side in self._weights
             )
             lengths = np.array([comparisons(part) for part in parts])
-            scores, _ = self._promise.score(ones, zeros, lengths.sum() - lengths)
+            scores, _ = self._bound.score(ones, zeros, lengths.sum() - lengths)
             least = int(np.argmax(scores))
             if scores[least] < score:
                 break
@@ -305,14 +257,6 @@ class _Search:
             del parts[least]
             misses = np.delete(misses, least, axis=1)
         return _Found(functools.reduce(Both, parts), score, found.column)
-
-
-def _parts(event: Event) -> Iterator[Event]:
-    if isinstance(event, Both):
-        yield from _parts(event.first)
-        yield from _parts(event.second)
-    else:
-        yield event
 
 
 def _best_of_kinds(
@@ -329,3 +273,42 @@ def _strongest_first(found: list[_Found]) -> list[_Found]:
     for one in found:
         by_score.setdefault(round(one.score, 9), one)
     return sorted(by_score.values(), key=lambda one: -one.score)
+
+
+def rounded(event: Event, score: Callable[[Event], float], *, enough: float = math.inf) -> Event:
+    """Round every threshold of an event as far as its score hardly falls, or is still `enough`.
+
+    >>> from dpaudit.events.kinds import Above
+    >>> rounded(Above(0, 0.7731), lambda event: 1 - abs(event.threshold - 0.7731))
+    Above(column=0, threshold=0.77)
+    """
+    if isinstance(event, Both):
+        second = event.second
+        first = rounded(event.first, lambda part: score(Both(part, second)), enough=enough)
+        return Both(first, rounded(second, lambda part: score(Both(first, part)), enough=enough))
+    assert isinstance(event, Single)
+    for threshold in event.thresholds:
+        event = _shorter(event, threshold, score, enough)
+    return event
+
+
+def _shorter(
+    event: Single, threshold: str, score: Callable[[Event], float], enough: float
+) -> Single:
+    """Try ever more decimals for one threshold, rounded down and up."""
+    exact: float = getattr(event, threshold)
+    if exact == 0 or not 1e-290 < abs(exact) < 1e290:
+        return event
+    before = score(event)
+    enough = min(enough, before - _ROUNDING_LOSS * max(abs(before), 1.0))
+    leading = math.floor(math.log10(abs(exact)))
+    for exponent in range(leading + 1, leading - 15, -1):
+        scaled = exact / 10.0**exponent
+        wholes = sorted(  # of two that are as good: zero, or the nearer
+            (math.floor(scaled), math.ceil(scaled)), key=lambda n: (n != 0, abs(n - scaled))
+        )
+        tries: list[Any] = [{threshold: float(f"{whole}e{exponent}") + 0.0} for whole in wholes]
+        best = max((replace(event, **one) for one in tries), key=score)
+        if score(best) >= enough:
+            return best
+    return event

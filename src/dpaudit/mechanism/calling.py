@@ -1,42 +1,33 @@
-"""How outputs are drawn: signatures, copies of the data, checked outputs.
+"""How a mechanism is called, what it is called, and what an audit is about.
 
-A mechanism is any callable that gives `size` independent outputs for one dataset. This room finds
-out once how to call it, gives it a copy of the data at every call, and checks what comes back, so
-that everything above sees one thing: a numeric array or a list, one output per draw.
+A mechanism is any callable that gives `size` independent outputs for one dataset. `as_mechanism`
+reads from its signature how to call it. Each call gets a copy of the data, and what comes back is
+checked, so that the rest of the package sees a numeric array or a list with one output per draw.
 """
+
+from __future__ import annotations
 
 import copy
 import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, get_args
 
 import numpy as np
 
-from dpaudit.errors import InvalidMechanism, InvalidOutput, WrongLength
-from dpaudit.mechanism.errors_as_outputs import ErrorsAsOutputs, OnError, check_on_error
-from dpaudit.mechanism.exits import exits_as_errors
-from dpaudit.mechanism.naming import ONE_AT_A_TIME, name_of, target_of
+from dpaudit.claims import Claim
+from dpaudit.errors import InvalidMechanism
+from dpaudit.mechanism.errors_as_outputs import ErrorsAsOutputs, OnError, exits_as_errors
 from dpaudit.outputs import ArrayForms, Outputs, checked, readable_copy, short
 
-__all__ = [
-    "RNG_NAMES",
-    "SIZE_NAMES",
-    "InvalidMechanism",
-    "InvalidOutput",
-    "Mechanism",
-    "Outputs",
-    "WrongLength",
-    "as_mechanism",
-    "one_at_a_time",
-    "with_errors",
-]
-
-# What a parameter may be called to be taken for the random generator, or for the number of draws.
+# The names of parameters that get the random generator, and of those that get the number of draws.
 RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "prng", "gen"})
 SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+ONE_AT_A_TIME = "one_at_a_time({})"  # the target of a function that gives one output a call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +35,8 @@ class Mechanism:
     """A named function `(data, size, rng)` that gives `size` independent outputs.
 
     Made by `as_mechanism`. `draw` hands the function a copy of the data, so that one call cannot
-    corrupt the next, and checks that the outputs lie on the first axis. `target` is the text that
-    finds it again, None where there is none. Without `errors`, an error flies.
+    corrupt the next. `target` is the text by which it can be imported again, if there is one.
+    Without `errors`, an error of the function is raised.
 
     >>> mechanism = as_mechanism(lambda data, size, rng: sum(data) + rng.laplace(size=size))
     >>> mechanism.draw([1.0, 2.0], 4, np.random.default_rng(0)).shape
@@ -66,12 +57,9 @@ class Mechanism:
             with exits_as_errors(self.name):
                 if self.errors is None:
                     return self._called(data, size, rng)
-                return self.errors.draw(
-                    data,
-                    size,
-                    whole=lambda: self._called(data, size, rng),
-                    single=lambda: self._release(data, rng),
-                )
+                whole = partial(self._called, data, size, rng)
+                single = partial(self._release, data, rng)
+                return self.errors.draw(data, size, whole=whole, single=single)
         except Exception as error:
             error.add_note(f"while drawing {size} outputs from {self.name} on data={short(data)}")
             raise
@@ -87,27 +75,45 @@ class Mechanism:
         return self._called(data, 1, rng)[0] if one is None else one.release(data, rng)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A user's function with its arguments put where it wants them; can be pickled."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A mechanism with the claim it makes and the neighbours it makes it for.
 
-    function: Callable[..., object]
-    positional: tuple[str, ...]
-    keywords: tuple[tuple[str, str], ...]
+    `dpaudit.audit(subject)`, `dpaudit.assert_private(subject)` and the command
+    `dpaudit audit module:subject` need nothing else. Other arguments of theirs override what the
+    subject brings. `from_opendp` and its siblings make subjects of objects of other libraries.
 
-    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> object:
-        values = {"data": data, "size": size, "rng": rng}
-        keywords = {parameter: values[value] for parameter, value in self.keywords}
-        return self.function(*(values[value] for value in self.positional), **keywords)
+    >>> import dpaudit
+    >>> def count(data, size, rng):
+    ...     return len(data) + rng.laplace(size=size)
+    >>> subject = dpaudit.Subject(
+    ...     mechanism=count,
+    ...     claim=dpaudit.PureDP(1.0),
+    ...     neighbours=dpaudit.add_or_remove_one(dpaudit.floats(0, 1), max_records=5),
+    ... )
+    >>> print(subject)
+    count: 1-DP; add or remove one of at most 5 records of floats(0, 1)
+    >>> dpaudit.audit(subject, samples=20_000, rng=7).refuted
+    False
+    """
+
+    mechanism: Callable[..., object] | Mechanism
+    claim: Claim
+    neighbours: Any
+
+    def __str__(self) -> str:
+        describe = getattr(self.neighbours, "describe", None)
+        words = describe() if callable(describe) else type(self.neighbours).__name__
+        return f"{name_of(self.mechanism)}: {self.claim}; {words}"
 
 
 def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
     """Make a `Mechanism` of a callable `f(data, size, rng)` or `f(data, size)`.
 
-    How to call it is read once from its signature; further parameters need defaults. A third
-    parameter without a default gets the generator, whatever its name; otherwise a parameter
-    called `rng` (or `generator`, `random_state`, ...) gets it, wherever it stands. A callable
-    without a signature is called as `f(data, size)`.
+    How to call it is read from its signature; further parameters need defaults. A third parameter
+    without a default gets the generator, whatever its name; otherwise a parameter called `rng` (or
+    `generator`, `random_state`, ...) gets it, wherever it stands. A callable without a signature
+    is called as `f(data, size)`.
 
     >>> def noisy_sum(data, size):
     ...     return [sum(data)] * size
@@ -124,16 +130,24 @@ def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
             f"a mechanism must be callable as f(data, size, rng) or f(data, size), "
             f"got {short(function)}."
         )
-    return Mechanism(name=name, function=_adapted(function, name), target=_target_of(function))
+    target = target_of(function)
+    if target is None and isinstance(function, _OneAtATime):
+        inner = target_of(function.function)
+        target = None if inner is None else ONE_AT_A_TIME.format(inner)
+    return Mechanism(name=name, function=_adapted(function, name), target=target)
 
 
 def with_errors(function: Callable[..., object] | Mechanism, on_error: OnError) -> Mechanism:
-    """Make the mechanism of one audit, with what is to be done when it raises.
+    """Make the mechanism of one audit, which treats errors as `on_error` says.
 
     >>> with_errors(lambda data, size: [1 / len(data)] * size, "raise").errors is None
     True
     """
-    check_on_error(on_error)
+    if on_error not in get_args(OnError):
+        raise ValueError(
+            f'on_error must be "output" or "raise", got {on_error!r}. "output" counts an error as '
+            'an output if the mechanism does not always raise, "raise" ends with the first.'
+        )
     mechanism = replace(as_mechanism(function), errors=None, forms=ArrayForms())
     if on_error == "raise":
         return mechanism
@@ -141,13 +155,80 @@ def with_errors(function: Callable[..., object] | Mechanism, on_error: OnError) 
     return replace(mechanism, errors=ErrorsAsOutputs(name=mechanism.name, one_by_one=singly))
 
 
-def _target_of(function: Callable[..., object]) -> str | None:
-    """Say how to import a callable again, or the function that it calls once for each draw."""
-    own = target_of(function)
-    if own is not None or not isinstance(function, _OneAtATime):
-        return own
-    inner = target_of(function.function)
-    return None if inner is None else ONE_AT_A_TIME.format(inner)
+def one_at_a_time(function: Callable[..., object]) -> Callable[[Any, int, Any], list[object]]:
+    """Make a mechanism of `f(data)` or `f(data, rng)` that gives one output at each call.
+
+    Slower than a function that draws `size` outputs at once, by a Python call per draw.
+
+    >>> @one_at_a_time
+    ... def flip(data, rng):
+    ...     return data[0] ^ (rng.random() < 0.25)
+    >>> len(flip([True], 5, np.random.default_rng(0)))
+    5
+    """
+    if not callable(function):
+        raise InvalidMechanism(
+            f"one_at_a_time needs a callable f(data) or f(data, rng), got {short(function)}."
+        )
+    return _OneAtATime(function)
+
+
+class _OneAtATime:
+    """A callable `f(data)` or `f(data, rng)` repeated once per draw."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        parameters = _parameters(function) or []
+        ordered = [p for p in parameters if p.kind in _POSITIONAL]
+        by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[2:]]
+        second = [p for p in ordered[1:2] if p.default is p.empty or p.name in RNG_NAMES]
+        named = [(name, "rng") for name in by_name if name in RNG_NAMES and not second]
+        self.function = function
+        self._call = _Call(function, ("data", "rng")[: 1 + len(second)], tuple(named[:1]))
+        self.__name__ = name_of(function)
+        self.__qualname__ = getattr(function, "__qualname__", self.__name__)
+        self.__module__ = getattr(function, "__module__", __name__)
+        self.__doc__ = getattr(function, "__doc__", None)
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[object]:
+        return [self.release(data, rng) for _ in range(size)]
+
+    def release(self, data: Any, rng: np.random.Generator) -> object:
+        """Give a copy of one output, for the next call may change the original."""
+        return readable_copy(self._call(_own_copy(data), 1, rng), self.__name__)
+
+    def __repr__(self) -> str:
+        return f"one_at_a_time({self.__name__})"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickle by name where this is a decorated function, as Python does with functions."""
+        if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
+            return str(self.__qualname__)
+        return one_at_a_time, (self.function,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A user's function with its arguments put where it wants them; can be pickled."""
+
+    function: Callable[..., object]
+    positional: tuple[str, ...]
+    keywords: tuple[tuple[str, str], ...]
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> object:
+        values = {"data": data, "size": size, "rng": rng}
+        keywords = {parameter: values[value] for parameter, value in self.keywords}
+        return self.function(*(values[value] for value in self.positional), **keywords)
+
+
+def _one_at_a_time_in(function: Callable[..., object]) -> _OneAtATime | None:
+    """The function that gives one output a call, if the mechanism was made of one."""
+    inner = function.function if isinstance(function, _Call) else None
+    return inner if isinstance(inner, _OneAtATime) else None
+
+
+def _own_copy(data: Any) -> Any:
+    plain = type(data) is np.ndarray and not data.dtype.hasobject
+    return data.copy() if plain else copy.deepcopy(data)
 
 
 def _adapted(function: Callable[..., object], name: str) -> _Call:
@@ -155,12 +236,12 @@ def _adapted(function: Callable[..., object], name: str) -> _Call:
     parameters = _parameters(function)
     if parameters is None:
         return _Call(function, ("data", "size"), ())
-    ordered = [p for p in parameters if p.kind in _POSITIONAL]
-    by_place = _by_place(parameters, ordered)
-    by_name = [p for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[len(by_place) :]]
+    by_place = _by_place(parameters)
+    ordered = [p for p in parameters if p.kind in _POSITIONAL][len(by_place) :]
+    left = [*ordered, *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]
     keywords = {}
     for value, names in (("size", SIZE_NAMES), ("rng", RNG_NAMES)):
-        fitting = [p.name for p in by_name if p.name in names and p.kind is not p.POSITIONAL_ONLY]
+        fitting = [p.name for p in left if p.name in names and p.kind is not p.POSITIONAL_ONLY]
         if value not in by_place and fitting:
             keywords[fitting[0]] = value
     if "size" not in {*by_place, *keywords.values()}:
@@ -169,7 +250,6 @@ def _adapted(function: Callable[..., object], name: str) -> _Call:
             f"f(data, size). If each call gives one output, wrap it: "
             f"dpaudit.one_at_a_time({name})."
         )
-    left = [*ordered[len(by_place) :], *(p for p in by_name if p not in ordered)]
     missing = [p.name for p in left if p.default is p.empty and p.name not in keywords]
     if missing:
         raise InvalidMechanism(
@@ -179,10 +259,9 @@ def _adapted(function: Callable[..., object], name: str) -> _Call:
     return _Call(function, by_place, tuple(keywords.items()))
 
 
-def _by_place(
-    parameters: list[inspect.Parameter], ordered: list[inspect.Parameter]
-) -> tuple[str, ...]:
+def _by_place(parameters: list[inspect.Parameter]) -> tuple[str, ...]:
     """Say what the leading parameters get: those without a default, and those whose name fits."""
+    ordered = [p for p in parameters if p.kind in _POSITIONAL]
     names = [p.name for p in ordered]
     required = sum(p.default is p.empty for p in ordered)  # defaults come last
     if names[1:2] and names[1] in RNG_NAMES:  # f(data, rng, size); f(data, rng) has no size
@@ -205,70 +284,41 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter] | No
         return None
 
 
-class _OneAtATime:
-    """A callable `f(data)` or `f(data, rng)` repeated once per draw."""
+def name_of(function: object) -> str:
+    """Give a callable's own name, or that of the function it wraps, or its class.
 
-    def __init__(self, function: Callable[..., object]) -> None:
-        parameters = _parameters(function) or []
-        ordered = [p for p in parameters if p.kind in _POSITIONAL]
-        by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[2:]]
-        self.function = function
-        self._rng_second = len(ordered) > 1 and (
-            ordered[1].default is inspect.Parameter.empty or ordered[1].name in RNG_NAMES
-        )
-        self._rng_name = next((name for name in by_name if name in RNG_NAMES), None)
-        self.__name__ = name_of(function)
-        self.__qualname__ = getattr(function, "__qualname__", self.__name__)
-        self.__module__ = getattr(function, "__module__", __name__)
-        self.__doc__ = getattr(function, "__doc__", None)
-
-    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[object]:
-        return [self.release(data, rng) for _ in range(size)]
-
-    def release(self, data: Any, rng: np.random.Generator) -> object:
-        """Give one output: a copy, for the next call may change the original."""
-        if self._rng_second:
-            output = self.function(_own_copy(data), rng)
-        elif self._rng_name is not None:
-            output = self.function(_own_copy(data), **{self._rng_name: rng})
-        else:
-            output = self.function(_own_copy(data))
-        return readable_copy(output, self.__name__)
-
-    def __repr__(self) -> str:
-        return f"one_at_a_time({self.__name__})"
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        """Pickle by name where this is a decorated function, as Python does with functions."""
-        if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
-            return str(self.__qualname__)
-        return one_at_a_time, (self.function,)
-
-
-def one_at_a_time(function: Callable[..., object]) -> Callable[[Any, int, Any], list[object]]:
-    """Make a mechanism of `f(data)` or `f(data, rng)` that gives one output at each call.
-
-    Slower than a function that draws `size` outputs at once, by a Python call per draw.
-
-    >>> @one_at_a_time
-    ... def flip(data, rng):
-    ...     return data[0] ^ (rng.random() < 0.25)
-    >>> len(flip([True], 5, np.random.default_rng(0)))
-    5
+    >>> name_of(name_of)
+    'name_of'
     """
-    if not callable(function):
-        raise InvalidMechanism(
-            f"one_at_a_time needs a callable f(data) or f(data, rng), got {short(function)}."
-        )
-    return _OneAtATime(function)
+    for attribute in ("name", "__name__"):
+        name = getattr(function, attribute, None)
+        if isinstance(name, str):
+            return name
+    wrapped = getattr(function, "func", None)  # functools.partial
+    return type(function).__name__ if wrapped is None else name_of(wrapped)
 
 
-def _one_at_a_time_in(function: Callable[..., object]) -> _OneAtATime | None:
-    """The function that gives one output a call, where a mechanism is made of one."""
-    inner = function.function if isinstance(function, _Call) else None
-    return inner if isinstance(inner, _OneAtATime) else None
+def target_of(function: object) -> str | None:
+    """Give the text that imports a callable again, `pkg.module:function`.
 
+    A lambda, a closure, a method of an instance and anything of `__main__` have none.
 
-def _own_copy(data: Any) -> Any:
-    plain = type(data) is np.ndarray and not data.dtype.hasobject
-    return data.copy() if plain else copy.deepcopy(data)
+    >>> target_of(target_of)
+    'dpaudit.mechanism.calling:target_of'
+    >>> print(target_of(lambda data, size: data))
+    None
+    """
+    home = getattr(getattr(function, "func", function), "__module__", None)
+    module = sys.modules.get(home) if isinstance(home, str) and home != "__main__" else None
+    if module is None or getattr(module, "__spec__", None) is None:
+        return None
+    own = getattr(function, "__qualname__", None)
+    names = [own] if isinstance(own, str) else []
+    names += [name for name, value in vars(module).items() if value is function]
+    for name in names:
+        found: object = module
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is function:
+            return f"{module.__name__}:{name}"
+    return None

@@ -5,25 +5,9 @@ other object by its repr), or the fact that this draw has nothing at that place.
 mechanism's outputs have, everything above sees numbers and small integer codes.
 """
 
-from dpaudit.outputs.bits import (
-    FLOAT32,
-    FLOAT_VIEWS,
-    FLOATING,
-    GRAIN,
-    LAST,
-    LAST_BITS,
-    MAGNITUDE,
-    RANGES,
-    WIDTH,
-    ZERO,
-    FloatView,
-    about_bits,
-    bits_of,
-)
 from dpaudit.outputs.checked_outputs import (
     ArrayForms,
     Outputs,
-    Raised,
     checked,
     common_dtype,
     joined,
@@ -31,7 +15,36 @@ from dpaudit.outputs.checked_outputs import (
     short,
 )
 from dpaudit.outputs.encoder import Encoder, written
-from dpaudit.outputs.layout import OTHER, WORDS
-from dpaudit.outputs.leaves import EMPTY, MESSAGE, RAISED, without_addresses
-from dpaudit.outputs.readable import readable_copy
-from dpaudit.outputs.table import MINUS_INF, MISSING, NAN, NONE, PLUS_INF, Table, stack
+from dpaudit.outputs.forms import Raised, readable_copy
+from dpaudit.outputs.leaves import (
+    ABOUT_BITS,
+    EMPTY,
+    FLOAT32,
+    FLOAT_VIEWS,
+    FLOATING,
+    GRAIN,
+    LAST,
+    LAST_BITS,
+    MAGNITUDE,
+    MESSAGE,
+    RAISED,
+    RANGES,
+    WIDTH,
+    ZERO,
+    FloatView,
+    about_bits,
+    bits_of,
+    without_addresses,
+)
+from dpaudit.outputs.table import (
+    MAX_BITS,
+    MINUS_INF,
+    MISSING,
+    NAN,
+    NONE,
+    OTHER,
+    PLUS_INF,
+    WORDS,
+    Table,
+    stack,
+)

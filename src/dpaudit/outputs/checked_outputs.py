@@ -3,7 +3,7 @@
 Numbers become an array with the draws on the first axis; anything else becomes a list. Which of the
 two it is depends on what else came in the same call, so it must make no difference: an array is
 made only where each of its entries is read exactly as it would be by itself. Where a draw raised
-and errors are outputs (`raising.py`), a `Raised` stands in its place.
+and errors are outputs, a `Raised` stands in its place.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -14,20 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.errors import InvalidOutput, WrongLength
-from dpaudit.outputs.readable import is_plain, readable_copy
-
-__all__ = [
-    "ArrayForms",
-    "InvalidOutput",
-    "Outputs",
-    "Raised",
-    "WrongLength",
-    "checked",
-    "common_dtype",
-    "joined",
-    "rows",
-    "short",
-]
+from dpaudit.outputs.forms import is_plain, readable_copy
 
 Outputs: TypeAlias = npt.NDArray[Any] | list[Any]
 
@@ -36,33 +23,12 @@ _REAL, _NUMERIC = "biuf", "biufc"  # kinds of dtypes
 _INTEGERS = frozenset({int, *(np.dtype(code).type for code in "bhilqBHILQ")})
 _FLOATS = frozenset({float, np.float16, np.float32, np.float64})
 _COMPLEX = frozenset({complex, np.complex64, np.complex128})
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Raised:
-    """A draw that raised: the name of the error's class, and its message.
-
-    >>> Raised.of(KeyError("age")), Raised.of(KeyError("age")).message
-    (raises KeyError, "'age'")
-    """
-
-    kind: str
-    message: str
-
-    @classmethod
-    def of(cls, error: BaseException) -> "Raised":
-        """What an error says, without the frames and objects that hang on it."""
-        try:
-            message = str(error)
-        except Exception:  # even an error that cannot be shown is an output
-            message = ""
-        return cls(type(error).__qualname__, message)
-
-    def __repr__(self) -> str:
-        return f"raises {self.kind}"
-
-    def __deepcopy__(self, memo: object) -> "Raised":
-        return self
+_HINTS: tuple[tuple[Any, str], ...] = (
+    (type(None), "Is a return missing?"),
+    ((str, bytes, Mapping), "Return a list with one output per draw."),
+    (Set, "A set drops equal outputs and their order: return a list."),
+    (Iterator, "Return list(...) of it."),
+)
 
 
 def checked(result: object, size: int, name: str) -> Outputs:
@@ -75,14 +41,7 @@ def checked(result: object, size: int, name: str) -> Outputs:
         result = result.tolist()  # None where masked
     if hasattr(result, "__array__"):
         return _checked_array(np.asarray(result), size, name)
-    reasons: tuple[tuple[Any, str], ...] = (
-        (type(None), "Is a return missing?"),
-        ((str, bytes), "Return a list with one output per draw."),
-        (Mapping, "Return a list with one output per draw."),
-        (Set, "A set drops equal outputs and their order: return a list."),
-        (Iterator, "Return list(...) of it."),
-    )
-    for kind, hint in reasons:
+    for kind, hint in _HINTS:
         if isinstance(result, kind):
             raise InvalidOutput(
                 f"{name} must return {size} outputs, got {type(result).__name__}. {hint}"
@@ -106,17 +65,12 @@ def _checked_array(array: npt.NDArray[Any], size: int, name: str) -> Outputs:
         raise WrongLength(_wrong_length(array.shape, size, name))
     if array.dtype.kind in _NUMERIC:
         return array.copy()  # the mechanism may fill this very array again
-    if array.dtype.names is not None:
-        return _records(array.copy())
-    return _received(rows(array), name)
-
-
-def _records(array: npt.NDArray[Any]) -> list[Any]:
-    """One dict per draw, or one structured array where a draw is a table."""
-    if array.ndim > 1:
-        return list(array)
-    assert array.dtype.names is not None
-    return [dict(zip(array.dtype.names, row, strict=True)) for row in array.tolist()]
+    names = array.dtype.names
+    if names is None:
+        return _received(rows(array), name)
+    if array.ndim > 1:  # a draw is a table
+        return list(array.copy())
+    return [dict(zip(names, row, strict=True)) for row in array.tolist()]
 
 
 def _wrong_length(shape: tuple[int, ...], size: int, name: str) -> str:
@@ -172,7 +126,7 @@ def rows(outputs: Outputs) -> list[Any]:
         return outputs
     if outputs.ndim > 1:
         return [tuple(rows(row)) for row in outputs]
-    # Of times, tolist may give plain integers.
+    # The tolist of times may give plain integers.
     return list(outputs) if outputs.dtype.kind in "mM" else outputs.tolist()
 
 
@@ -240,11 +194,12 @@ class ArrayForms:
         self._first.setdefault(_form(array), array.dtype)
         forms = set(self._first)
         if len(forms) > 1 and forms != {"real", "integer"} and forms != {"real", "float"}:
-            first, *_, last = self._first.values()
+            dtypes = self._first.values()
+            first, *_, last = (one.name if one.kind in _NUMERIC else str(one) for one in dtypes)
             raise InvalidOutput(
-                f"{name} returned an array of {_said(first)} at one call and of {_said(last)} at "
-                "another. NumPy gives all outputs in an array one form, so what an output looks "
-                "like depends on the others. Return a list, or always the same dtype."
+                f"{name} returned an array of {first} at one call and of {last} at another. NumPy "
+                "gives all outputs in an array one form, so what an output looks like depends on "
+                "the others. Return a list, or always the same dtype."
             )
 
 
@@ -255,10 +210,6 @@ def _form(array: npt.NDArray[Any]) -> str:
     if array.dtype.kind in "iub":
         return "integer" if has_large_integers(array) else "real"
     return array.dtype.kind
-
-
-def _said(dtype: np.dtype[Any]) -> str:
-    return dtype.name if dtype.kind in _NUMERIC else str(dtype)
 
 
 def short(value: object) -> str:

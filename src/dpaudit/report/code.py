@@ -115,8 +115,8 @@ def _test(event: Event, rule: Rule) -> str | None:
             return f"{place} == {_number(number)}"
         case IsNumber():
             return f"math.isfinite({place})"
-        case IsWord(_, code):
-            return _word(place, code, rule, event.column)
+    assert isinstance(event, IsWord)
+    return _word(place, event.code, rule, event.column)
 
 
 def _is_about_errors(rule: Rule) -> bool:

@@ -296,8 +296,9 @@ def many_pairs() -> FixedPairs:
 def test_setting_pairs_aside_accuses_no_more_often(tester: Any, chance: float) -> None:
     """Errors exactly as likely as 1-DP allows, some so likely that pairs are set aside by chance.
 
-    If the audit is valid, at most a share alpha of the runs accuse; the binomial tail of what did
-    is below 1e-6 with probability below 1e-6.
+    Null: at most a share alpha of the runs accuse; the binomial tail of what did is below 1e-6
+    with probability below 1e-6. Alternative: 65 % of the runs accuse, and 29 of 60 are enough to
+    fail; power 0.997.
     """
     alpha, runs, refuted, aside = 0.2, 60, 0, 0
     for seed in range(runs):
