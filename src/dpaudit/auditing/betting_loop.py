@@ -16,7 +16,7 @@ from dpaudit.auditing.output_histogram import histograms_of
 from dpaudit.auditing.run import MAX_HISTORY, Findings, Run, Stream
 from dpaudit.auditing.scheduler import Candidate, Scheduler
 from dpaudit.betting import Account, PairBettor, Stake, book_for, growth, tune
-from dpaudit.claims import ApproxDP, PureDP
+from dpaudit.claims import point_of
 from dpaudit.mechanism import FailingPairs, noting
 from dpaudit.results import Counterexample, Evidence, PairRecord, bound_of_event
 from dpaudit.search import Finder
@@ -126,10 +126,10 @@ class BettingLoop:
         Not refuted, or asked to sharpen: the ladder of levels. Refuted: the claim's own epsilon, or
         what the event shows on fresh draws; never the better of ladder and event.
         """
-        claim = self.run.claim
-        if not self.refuted or self.sharpen or not isinstance(claim, PureDP | ApproxDP):
+        point = point_of(self.run.claim)
+        if not self.refuted or self.sharpen or point is None:
             return self.lower_bound
-        return bound_of_event(claim, found)
+        return bound_of_event(point[0], found)
 
     def _schedule(self) -> None:
         """Give draws to one pair after the other until the search is over."""
@@ -274,10 +274,8 @@ def detectable(run: Run, bettor: PairBettor) -> float | None:
     claim; the answer is how far the steepened log-odds reach. None for claims without an epsilon
     and for those with a delta: an excess in delta alone has no epsilon at all, and may be missed.
     """
-    claim = run.claim
-    if not isinstance(claim, PureDP | ApproxDP) or bettor.draws == 0:
-        return None
-    if claim.delta(claim.epsilon) > 0.0:
+    claimed, delta = point_of(run.claim) or (0.0, 1.0)
+    if delta > 0.0 or bettor.draws == 0:
         return None
     sample = bettor.sample.thinned(run.budget.steps(FITTING_SECONDS))
     mass = sample.ones + sample.zeros
@@ -288,13 +286,13 @@ def detectable(run: Run, bettor: PairBettor) -> float | None:
     if reach < 1e-9 or np.ptp(log_odds) < 1e-9:  # nothing to make steeper, as in a constant output
         return None
     needed = (math.log(1.0 / run.alpha) + _LEARNING_NATS) / bettor.draws
-    levels = np.array([claim.epsilon]), np.zeros(1)
+    levels = np.array([claimed]), np.zeros(1)
 
     def refutes(epsilon: float) -> bool:
         steeper = log_odds * (epsilon / reach)
         return float(growth(tune(steeper, mass, *levels), steeper, mass)[0]) >= needed
 
-    low, high = claim.epsilon, claim.epsilon + 0.01
+    low, high = claimed, claimed + 0.01
     while not refutes(high):
         low, high = high, 2.0 * high
         if high > _MAX_DETECTABLE:

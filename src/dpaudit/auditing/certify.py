@@ -27,7 +27,7 @@ from dpaudit.auditing.rounds import MAX_CALL, CountedCalls, Fresh, count_calls
 from dpaudit.auditing.run import Run, Stream
 from dpaudit.auditing.scheduler import Candidate
 from dpaudit.bounds import epsilon_from_event, make_ready
-from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.claims import Claim, point_of
 from dpaudit.events import Event, rule_of, strongest_event
 from dpaudit.guessing import LabelledRows, Past
 from dpaudit.mechanism import SIDE_NAMES, Calls, Watch
@@ -264,10 +264,8 @@ def _level(claim: Claim, seen: SeenOutputs, sample: LabelledRows) -> tuple[float
     For a profile it is the tangent that the guesses break most, by their estimate of
     `H_eps - delta` on a sample; no fresh output has a say in it.
     """
-    if isinstance(claim, PureDP):
-        return claim.epsilon, 0.0
-    if isinstance(claim, ApproxDP):
-        return claim.epsilon, claim.delta_at_epsilon
+    if point := point_of(claim):
+        return point
     from_data, from_neighbour = sample.ones.sum(), sample.zeros.sum()
     log_odds = seen.log_odds(sample)
 

@@ -18,7 +18,7 @@ from dpaudit.auditing.ledger import Ledger
 from dpaudit.auditing.rounds import count_calls
 from dpaudit.auditing.run import Run, Stream, check_arguments, check_budget, entropy_of, result
 from dpaudit.bounds import epsilon_from_event
-from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.claims import Claim, point_of
 from dpaudit.domains import is_whole
 from dpaudit.errors import CannotReplay
 from dpaudit.events import Rule
@@ -94,7 +94,7 @@ def audit_by_replay(
     )
     again = _replayed(run, found)
     broken, draws = again.breaks(claim), run.budget.spent
-    shown = again.epsilon_lower if broken and isinstance(claim, PureDP | ApproxDP) else None
+    shown = again.epsilon_lower if broken and point_of(claim) else None
     outcome = Outcome(refuted=broken, strength_lower=shown, score=again.epsilon_lower)
     ledger = Ledger(claim, run.alpha, tester=REPLAY)
     ledger.enter(found.pair, outcome, share=1.0, draws=draws, samples=draws)
@@ -104,8 +104,8 @@ def audit_by_replay(
 
 def _replayed(run: Run, found: Counterexample) -> Counterexample:
     rule, claim = _rule(found), run.claim
-    if isinstance(claim, PureDP | ApproxDP):  # the claim may have another delta than the saved one
-        found = replace(found, delta=claim.delta(claim.epsilon))
+    if point := point_of(claim):  # the claim may have another delta than the saved one
+        found = replace(found, delta=point[1])
     draws = min(needed(found, claim, run.alpha), max(run.budget.samples // 2, 1))
     fresh = run.rounds(found.pair, draws, Stream.REPLAY)
 

@@ -17,9 +17,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpaudit.betting import book_for
+from dpaudit.betting import CLAIM_SHARE, book_for
 from dpaudit.bounds import epsilon_from_event
-from dpaudit.claims import ApproxDP, Profile, PureDP, Scalable
+from dpaudit.claims import Profile, Scalable, point_of
 from dpaudit.errors import InvalidAuditFile
 from dpaudit.events import could_read
 from dpaudit.results.values import (
@@ -43,7 +43,7 @@ BETS = "BettingTester"
 _ROUNDING = 1e-9  # of sums of logarithms
 _BOUND_ROUNDING = 1e-6  # of exact bounds, which differ between versions of scipy
 _MAX_WHOLE_TRACE = 500  # points: a longer trace may have been thinned
-_OF_CLAIM = math.log(1.0 / 0.6)  # by how much the claim's wealth can exceed that of a level below
+_OF_CLAIM = math.log(1.0 / CLAIM_SHARE)  # how far a level's wealth can lie below the claim's
 
 
 def checked(audit: Audit, *, older: bool) -> Audit:
@@ -150,12 +150,10 @@ def _forecast(audit: Audit, *, older: bool) -> Iterator[str]:
     """What would have been detected, and what would decide it."""
     claim, detectable, forecast = audit.claim, audit.detectable, audit.forecast
     if detectable is not None:
-        known = isinstance(claim, PureDP | ApproxDP) and not audit.refuted
-        if isinstance(claim, ApproxDP) and claim.delta_at_epsilon > 0.0 and not older:
-            known = False
-        if not known or not isinstance(claim, Scalable):
+        point = point_of(claim)
+        if point is None or audit.refuted or (point[1] > 0.0 and not older):
             yield f"nothing is detectable, and {detectable!r} is given"
-        elif not claim.strength <= detectable < math.inf:
+        elif not point[0] <= detectable < math.inf:
             yield f"the claim is {claim}, and {detectable!r} would have been refuted"
     if forecast is not None and (audit.verdict is not Verdict.UNDECIDED or forecast < 1):
         yield f"{forecast} more draws are forecast, and the verdict is {audit.verdict.value!r}"
@@ -177,12 +175,12 @@ def _brought_up(audit: Audit) -> Audit:
     evidence = replace(audit.evidence, peak=min(audit.evidence.peak, below))
     records = (*audit.history, audit.strongest)
     claim = audit.claim
-    blind = isinstance(claim, ApproxDP) and claim.delta_at_epsilon > 0.0
+    _, delta = point_of(claim) or (0.0, 0.0)
     found = replace(
         audit,
         evidence=evidence,
         verdict=verdict_of(claim, audit.alpha, evidence, records),
-        detectable=None if blind else audit.detectable,
+        detectable=None if delta > 0.0 else audit.detectable,
     )
     return replace(found, forecast=forecast_of(found))
 
@@ -219,9 +217,9 @@ def _counterexample(
     if not 0.0 <= found.delta <= 1.0:
         yield f"the delta of {name} must be in [0, 1], got {found.delta!r}"
         return
-    claim = audit.claim
-    if isinstance(claim, PureDP | ApproxDP) and found.delta != claim.delta(claim.epsilon):
-        yield f"the delta of {name} is {found.delta!r}, and the claim is {claim}"
+    point = point_of(audit.claim)
+    if point is not None and found.delta != point[1]:
+        yield f"the delta of {name} is {found.delta!r}, and the claim is {audit.claim}"
     for side, tally in (("data", found.data), ("neighbour", found.neighbour)):
         wrong = list(_tally(f"{name}.{side}", tally, found.alpha, older=older))
         yield from wrong
@@ -288,7 +286,7 @@ def _lower_bound(audit: Audit, *, older: bool) -> Iterator[str]:
     elif audit.tester == BETS:
         possible = any(_equal(bound, each) for each in _levels(audit, claim))
     elif audit.tester == REPLAY:
-        found = audit.counterexample if isinstance(claim, PureDP | ApproxDP) else None
+        found = audit.counterexample if point_of(claim) else None
         possible = _equal(bound, 0.0 if found is None else found.epsilon_lower)
     else:
         possible = True  # a batch tester has bounds of its own
@@ -303,8 +301,8 @@ def _levels(audit: Audit, claim: Scalable) -> list[float]:
     if not audit.refuted:
         return [0.0, *book.levels[: book.place].tolist()]
     levels: list[float] = book.levels[book.place :].tolist()
-    if isinstance(claim, PureDP | ApproxDP):
-        levels.append(bound_of_event(claim, audit.counterexample))
+    if point := point_of(claim):
+        levels.append(bound_of_event(point[0], audit.counterexample))
     return levels
 
 

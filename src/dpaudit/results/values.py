@@ -17,7 +17,7 @@ from typing import Literal
 
 from dpaudit.betting import draws_wanted
 from dpaudit.bounds import proportion_anytime, proportion_lower, proportion_upper
-from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable, most_likely
+from dpaudit.claims import Claim, Scalable, most_likely, point_of
 from dpaudit.events import Rule
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FloatView
@@ -141,8 +141,9 @@ class Counterexample:
 
     def breaks(self, claim: Claim) -> bool:
         """Whether this event alone shows that a claim does not hold."""
-        if isinstance(claim, PureDP | ApproxDP) and self.delta == claim.delta(claim.epsilon):
-            return self.epsilon_lower > claim.epsilon
+        point = point_of(claim)
+        if point is not None and self.delta == point[1]:
+            return self.epsilon_lower > point[0]
         return self.likely.lower > most_likely(claim.delta, self.unlikely.upper)
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 
 from dpaudit.betting import draws_wanted
-from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.claims import Claim
 from dpaudit.results.values import (
     Audit,
     Counterexample,
@@ -62,6 +62,6 @@ def forecast_of(audit: Audit) -> int | None:
     return int(draws) if 0.0 < draws < math.inf else None
 
 
-def bound_of_event(claim: PureDP | ApproxDP, found: Counterexample | None) -> float:
+def bound_of_event(claimed: float, found: Counterexample | None) -> float:
     """The epsilon certified by a refutation: more than the claim's, or what its event shows."""
-    return max(claim.epsilon, 0.0 if found is None else found.epsilon_lower)
+    return max(claimed, 0.0 if found is None else found.epsilon_lower)
