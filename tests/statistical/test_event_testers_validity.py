@@ -20,9 +20,9 @@ from dpaudit.guessing import Share
 from dpaudit.testers import (
     Cells,
     Examiner,
+    HeldOutScores,
     HistogramTester,
     HockeyStickTester,
-    Trial,
     ranked,
     whole,
 )
@@ -141,7 +141,7 @@ def test_a_tester_that_certifies_what_it_learned_from_would_be_caught() -> None:
         ones, zeros = (np.bincount(index[train.labels == side], minlength=300) for side in (1, 0))
         scores = np.log((ones + 0.5) / (zeros + 0.5))
         seen = train.labels.astype(np.float64)
-        trial = Trial(
+        trial = HeldOutScores(
             events=ranked(scores[index], seen, 1.0 - seen),
             scores=scores[index],
             labels=train.labels,

@@ -12,17 +12,16 @@ import pytest
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
 from dpaudit.errors import Underpowered, UnsupportedClaim
 from dpaudit.outputs import Encoder
-from dpaudit.testers import (
-    Examiner,
+from dpaudit.testers import Examiner, MMDTester
+from dpaudit.testers.kernels import (
     Kernel,
-    MMDTester,
+    Kind,
     Points,
     Ranks,
     as_they_are,
     block_means,
     median_distance,
 )
-from dpaudit.testers.kernels import Kind
 
 KINDS: tuple[Kind, ...] = ("rbf", "laplacian")
 ROOT2 = math.sqrt(2.0)
@@ -237,7 +236,7 @@ def test_the_papers_rule_is_refused_where_it_can_never_fire() -> None:
     """`e^epsilon - 1` passes the largest possible discrepancy, root 2, at log(1 + root 2)."""
     paper = MMDTester(rule="paper")
     zeros, ones = np.zeros(50_000), np.ones(50_000)
-    with pytest.raises(Underpowered, match=r"The most it could certify so is epsilon >= 0.881\."):
+    with pytest.raises(Underpowered, match=r"The most it could certify is epsilon >= 0.881\."):
         paper.lower_bound(zeros, ones, PureDP(1.0), alpha=0.025, rng=rng())
     assert flagged(zeros, ones, PureDP(0.8), rule="paper")
     with pytest.raises(Underpowered):
@@ -248,7 +247,7 @@ def test_settings_without_power_are_refused_with_what_they_could_detect() -> Non
     few = np.zeros(20), np.ones(20)
     with pytest.raises(Underpowered, match=r"with 20 and 20 samples .* epsilon >= [01]\.\d+\."):
         MMDTester().lower_bound(*few, PureDP(8.0), alpha=0.025, rng=rng())
-    with pytest.raises(Underpowered, match=r"The most it could certify so is epsilon >= 0\."):
+    with pytest.raises(Underpowered, match=r"The most it could certify is epsilon >= 0\."):
         MMDTester().lower_bound([0.0] * 2, [1.0] * 2, PureDP(0.1), alpha=0.9, rng=rng())
 
 

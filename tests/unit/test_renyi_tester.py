@@ -17,20 +17,8 @@ from dpaudit.errors import Underpowered, UnsupportedClaim
 from dpaudit.guessing import network
 from dpaudit.outputs import Encoder, stack
 from dpaudit.report import lower
-from dpaudit.testers import (
-    Certifier,
-    Examiner,
-    Finding,
-    RenyiTester,
-    best_cut,
-    chebyshev,
-    depths_of,
-    gains,
-    log_mean,
-    mironov,
-    pure_renyi,
-)
-from dpaudit.testers.renyi_witness import Cut
+from dpaudit.testers import Certifier, Examiner, Finding, RenyiTester, mironov, pure_renyi
+from dpaudit.testers.renyi_witness import Cut, best_cut, chebyshev, depths_of, gains, log_mean
 
 ALPHA = 0.05
 NEEDS_TORCH = "the neural testers need torch: pip install 'dpaudit[neural]'"
@@ -92,8 +80,9 @@ def test_the_strength_is_the_one_that_allows_the_divergence(
 ) -> None:
     tester = RenyiTester(threshold_rule=rule)
     allowed = tester.threshold(claim.with_strength(strength))
-    assert tester._strength(claim, allowed) == pytest.approx(strength, rel=1e-9)
-    assert tester._strength(claim, -math.inf) == tester._strength(claim, 0.0) == 0.0
+    assert tester._with_strength(claim, allowed).strength_lower == pytest.approx(strength, rel=1e-9)
+    for nothing in (-math.inf, 0.0):
+        assert tester._with_strength(claim, nothing).strength_lower == 0.0
 
 
 @pytest.mark.parametrize(
@@ -120,9 +109,12 @@ def test_another_order_is_refused() -> None:
         ({"order": math.inf}, "order must be a number > 1, got inf"),
         ({"order": math.nan}, "order must be a number > 1, got nan"),
         ({"degree": 0}, "degree must be at least 1, got 0"),
-        ({"witness": "linear"}, "witness must be one of chebyshev, neural, got 'linear'"),
-        ({"bound": "hoeffding"}, "bound must be one of betting, bernstein, chernoff, got 'hoeff"),
-        ({"threshold_rule": "tight"}, "threshold_rule must be one of sharp, mironov, got 'tight'"),
+        ({"witness": "linear"}, "witness must be one of 'chebyshev', 'neural', got 'linear'"),
+        ({"bound": "hoeffding"}, "bound must be one of 'betting', 'bernstein', 'chernoff', got"),
+        (
+            {"threshold_rule": "tight"},
+            "threshold_rule must be one of 'sharp', 'mironov', got",
+        ),
     ],
     ids=["one", "infinite", "nan", "degree", "witness", "bound", "rule"],
 )
@@ -302,7 +294,7 @@ def test_no_cut_gives_nan(order: float, bound: str) -> None:
                 found = certifier.certified(held, held, float(depth))
                 assert not math.isnan(found)
                 assert found <= certifier.reach() + 1e-6
-        cut, promised = best_cut((np.ones(9), np.zeros(9)), order, certifier.forecast(9, 9))
+        cut, promised = best_cut((np.ones(9), np.zeros(9)), order, certifier.expected(9, 9))
         assert not math.isnan(promised)
         assert cut.depth > 0.0
 
@@ -349,7 +341,7 @@ def test_the_cut_is_the_best_of_a_plain_search() -> None:
     rng = np.random.default_rng(12)
     scores = (rng.integers(0, 6, 300) / 2.0, rng.integers(-3, 4, 400) / 2.0)
     certifier = Certifier(2.0, "bernstein", 0.05, 5_000, 5_000)
-    cut, promised = best_cut(scores, 2.0, certifier.forecast(300, 400))
+    cut, promised = best_cut(scores, 2.0, certifier.expected(300, 400))
     most = -math.inf
     for slope in (0.5, 1.0, 2.0, 8.0):
         for top in np.unique(np.concatenate(scores)):
@@ -358,7 +350,7 @@ def test_the_cut_is_the_best_of_a_plain_search() -> None:
                 u = gains(trial(scores[0]), 1.0, trial.depth)
                 v = gains(trial(scores[1]), 2.0, trial.depth)
                 moments = [(np.array([x.mean()]), np.array([x.var()])) for x in (u, v)]
-                value = certifier.forecast(300, 400)(moments[0], moments[1], np.array([depth]))
+                value = certifier.expected(300, 400)(moments[0], moments[1], np.array([depth]))
                 most = max(most, float(value[0]))
     assert promised == pytest.approx(most, rel=1e-9)
     assert cut.depth in depths_of(2.0)
