@@ -20,7 +20,7 @@ from dpaudit.neighbours import NO_DATASETS
 from dpaudit.outputs import Encoder, FloatView, Outputs
 from dpaudit.results import Audit, Counterexample
 from dpaudit.search import as_finder
-from dpaudit.testers import BatchTester, BettingTester, Judge, Trials
+from dpaudit.testers import BatchTester, BettingTester, Trials, TwoSidedTest
 
 _WHERE = "two samples in hand"
 
@@ -79,7 +79,7 @@ def compare_samples(
         )
         return _bet(campaign, deck, sharpen=sharpens(tester))
     return _test(
-        Judge(tester, claim), first, second, alpha=float(alpha), entropy=entropy, name=name
+        TwoSidedTest(tester, claim), first, second, alpha=float(alpha), entropy=entropy, name=name
     )
 
 
@@ -121,7 +121,7 @@ def _certify_bets(campaign: Campaign, contender: Contender, deck: Deck) -> Count
 
 
 def _test(
-    judge: Judge, first: Outputs, second: Outputs, *, alpha: float, entropy: int, name: str
+    judge: TwoSidedTest, first: Outputs, second: Outputs, *, alpha: float, entropy: int, name: str
 ) -> Audit:
     """One trial with all of alpha."""
     sizes = len(first), len(second)

@@ -31,7 +31,7 @@ from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, Outputs, joined
 from dpaudit.results import Audit, Counterexample, Progress
 from dpaudit.search import Finder
-from dpaudit.testers import Judge, Trials, share_of_alpha
+from dpaudit.testers import Trials, TwoSidedTest, share_of_alpha
 
 _TRIALS = 20  # of a search, unless the user says otherwise
 _FIRST, _GROWTH = 8, 8  # a trial's draws begin with so few and grow so fast
@@ -60,7 +60,7 @@ class TrialRun:
         self.notes: list[str] = []
         self._mechanism = mechanism
         self._finder = finder
-        self._judge = Judge(trials.tester, claim)
+        self._judge = TwoSidedTest(trials.tester, claim)
         self._count = _planned(trials, finder)
         self._alpha = alpha
         self._budget = budget

@@ -13,9 +13,9 @@ from dpaudit.testers.tester import (
     BettingTester,
     Examiner,
     Finding,
-    Judge,
     Outcome,
     Trials,
+    TwoSidedTest,
     is_batch_tester,
     share_of_alpha,
 )

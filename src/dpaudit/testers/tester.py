@@ -3,7 +3,7 @@
 A batch tester gets all outputs of a pair at once and bounds one divergence in one direction: any
 object with the two methods of `BatchTester`. Ours are `Examiner`s: they also bound the claim's own
 parameter and say what they could certify at best. An audit makes `Trials` with a batch tester, each
-on one pair and in both directions (`Judge`).
+on one pair and in both directions (`TwoSidedTest`).
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class Outcome:
     score: float
 
 
-class Judge:
+class TwoSidedTest:
     """A batch tester and the claim it tests: runs both directions and checks the answers."""
 
     def __init__(self, tester: BatchTester, claim: Claim) -> None:
