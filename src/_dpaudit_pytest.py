@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpaudit.testing import EFFORTS, TURNS, USUAL, Effort, Turn, file_name, seed_of
+from dpaudit.testing import (
+    DEFAULT_PROFILE,
+    NEXT_SETTINGS,
+    PROFILES,
+    AssertionSettings,
+    Effort,
+    file_name,
+    seed_of,
+)
 
 if TYPE_CHECKING:
     from dpaudit.results import Audit
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
 FOLDER = ".dpaudit"  # in pytest's rootdir
 SETTINGS = pytest.StashKey["Settings"]()
 FOUND = pytest.StashKey["Found"]()
-BEFORE = pytest.StashKey[Callable[[], Turn]]()
+BEFORE = pytest.StashKey[Callable[[], AssertionSettings]]()
 SEED = "dpaudit_seed"
 VIOLATION = "dpaudit.PrivacyViolation: "  # as pytest begins the message of one
 _DRAWS_ANEW = {"nightly"}  # profiles that would learn nothing from the numbers of the last run
@@ -41,7 +49,7 @@ class Settings:
 
     @property
     def effort(self) -> Effort:
-        return EFFORTS[self.profile]
+        return PROFILES[self.profile]
 
     def __str__(self) -> str:
         effort = f"{self.effort.samples:,} draws, alpha {self.effort.alpha:g}"
@@ -77,9 +85,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("dpaudit", "audits of differential privacy (dpaudit.assert_private)")
     group.addoption(
         "--dpaudit-profile",
-        choices=tuple(EFFORTS),
+        choices=tuple(PROFILES),
         help="effort of each assertion that does not say otherwise (default: dpaudit_profile "
-        f"of the ini file, or {USUAL})",
+        f"of the ini file, or {DEFAULT_PROFILE})",
     )
     group.addoption(
         "--dpaudit-seed",
@@ -91,7 +99,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dpaudit-report", metavar="DIR", help="save every audit of the run in this folder"
     )
-    parser.addini("dpaudit_profile", f"one of {', '.join(EFFORTS)}", default=USUAL)
+    parser.addini("dpaudit_profile", f"one of {', '.join(PROFILES)}", default=DEFAULT_PROFILE)
 
 
 def _seed(text: str) -> int:
@@ -107,8 +115,8 @@ def _seed(text: str) -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Settle what the run is to do, before anything is collected."""
     profile = config.getoption("dpaudit_profile") or config.getini("dpaudit_profile")
-    if profile not in EFFORTS:
-        known = ", ".join(EFFORTS)
+    if profile not in PROFILES:
+        known = ", ".join(PROFILES)
         raise pytest.UsageError(f"dpaudit_profile must be one of {known}, got {profile!r}.")
     seed = config.getoption("dpaudit_seed")
     if seed is None:
@@ -145,7 +153,7 @@ class Run:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._outside = TURNS.get()
+        self._outside = NEXT_SETTINGS.get()
         self._rows: list[tuple[str, tuple[str, ...]]] = []  # with the test, to sort by
         self._files: list[tuple[str, str]] = []
         self._problems: list[str] = []
@@ -154,9 +162,9 @@ class Run:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Begin a test, or begin it again: its first assertion is the first."""
         item.stash[FOUND] = found = Found()
-        item.stash[BEFORE] = TURNS.get()
+        item.stash[BEFORE] = NEXT_SETTINGS.get()
         numbers = itertools.count(1)
-        TURNS.set(lambda: _turn(self._settings, f"{item.nodeid}#{next(numbers)}", found))
+        NEXT_SETTINGS.set(lambda: _turn(self._settings, f"{item.nodeid}#{next(numbers)}", found))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, None, None]:
@@ -164,11 +172,11 @@ class Run:
         try:
             return (yield)
         finally:
-            TURNS.set(item.stash[BEFORE])
+            NEXT_SETTINGS.set(item.stash[BEFORE])
 
     def pytest_unconfigure(self) -> None:
         """End the run, perhaps in the middle of a test: Ctrl-C leaves out its teardown."""
-        TURNS.set(self._outside)
+        NEXT_SETTINGS.set(self._outside)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -221,7 +229,7 @@ def _summarise(report: pytest.TestReport) -> None:
         crash.message = crash.message.removeprefix(VIOLATION).partition("\n")[0]
 
 
-def _turn(settings: Settings, test: str, found: Found) -> Turn:
+def _turn(settings: Settings, test: str, found: Found) -> AssertionSettings:
     def note(audits: Sequence[Audit]) -> None:
         from dpaudit.report import row_of
 
@@ -235,7 +243,7 @@ def _turn(settings: Settings, test: str, found: Found) -> Turn:
             except OSError as error:  # a full disk is no reason for a test to fail
                 found.problems.append(f"an audit could not be saved: {error}")
 
-    return Turn(
+    return AssertionSettings(
         effort=settings.effort,
         test=test,
         seed=seed_of(settings.seed, test),

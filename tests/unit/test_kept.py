@@ -17,8 +17,7 @@ from dpaudit import Audit, Pair, PrivacyViolation, PureDP, Verdict
 from dpaudit.report import Row
 from dpaudit.report.table import table
 from dpaudit.results import REPLAY
-from dpaudit.testing import TURNS, Effort, Turn, file_name, kept_for, remember
-from dpaudit.testing.kept_counterexamples import Kept
+from dpaudit.testing import NEXT_SETTINGS, AssertionSettings, Effort, KeptCounterexample, file_name
 from dpaudit.zoo import RandomizedResponse
 
 ONE = PureDP(1.0)
@@ -29,18 +28,20 @@ BITS = [([1], [0])]
 def a_run(folder: Path, **given: Any) -> Iterator[list[Audit]]:
     """A test run; the audits that it was told of."""
     told: list[Audit] = []
-    token = TURNS.set(
-        lambda: Turn(test="test_bit#1", folder=folder / ".dpaudit", note=told.extend, **given)
+    token = NEXT_SETTINGS.set(
+        lambda: AssertionSettings(
+            test="test_bit#1", folder=folder / ".dpaudit", note=told.extend, **given
+        )
     )
     try:
         yield told
     finally:
-        TURNS.reset(token)
+        NEXT_SETTINGS.reset(token)
 
 
-def kept_of(folder: Path, neighbours: Any = BITS) -> Kept:
-    turn = Turn(test="test_bit#1", folder=folder / ".dpaudit")
-    found = kept_for(turn, "RandomizedResponse", ONE, neighbours, ())
+def kept_of(folder: Path, neighbours: Any = BITS) -> KeptCounterexample:
+    turn = AssertionSettings(test="test_bit#1", folder=folder / ".dpaudit")
+    found = KeptCounterexample.of(turn, "RandomizedResponse", ONE, neighbours, ())
     assert found is not None
     return found
 
@@ -84,8 +85,12 @@ def test_what_was_kept_of_the_bits_of_floats_is_tried_where_these_are_looked_at(
 
     sums = [([1.0], [0.0])]
     asked: dict[str, Any] = {"samples": 5_000, "rng": 7}
-    kept = kept_for(
-        Turn(test="test_bit#1", folder=tmp_path / ".dpaudit"), "noisy_sum", ONE, sums, ()
+    kept = KeptCounterexample.of(
+        AssertionSettings(test="test_bit#1", folder=tmp_path / ".dpaudit"),
+        "noisy_sum",
+        ONE,
+        sums,
+        (),
     )
     assert kept is not None
     kept.write(dpaudit.audit(noisy_sum, ONE, sums, floats="bits", **asked))
@@ -131,9 +136,9 @@ def test_only_an_audit_that_ends_not_refuted_forgets(tmp_path: Path, refuted: Au
     undecided = dataclasses.replace(refuted, verdict=Verdict.UNDECIDED)
     stopped = dataclasses.replace(refuted, verdict=Verdict.NOT_REFUTED, interrupted=True)
     for audit in (undecided, stopped):
-        assert remember(kept, audit) is None
+        assert kept.update(audit) is None
         assert kept.read() == refuted.counterexample
-    assert remember(kept, dataclasses.replace(refuted, verdict=Verdict.NOT_REFUTED)) is None
+    assert kept.update(dataclasses.replace(refuted, verdict=Verdict.NOT_REFUTED)) is None
     assert kept.read() is None
     assert not kept.path.exists()
 
