@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from counts import most_accusations, power
 
 import dpaudit
 from dpaudit import Audit, Pair, PrivacyViolation, PureDP, Verdict
@@ -108,10 +108,11 @@ def test_what_is_exactly_on_its_claim_fails_at_most_in_a_share_alpha(
 ) -> None:
     """A kept counterexample, a pinned pair and a search together, each with a third of alpha.
 
-    If each fails in a share alpha / 3, all together fail in a share alpha; the binomial tail of
-    what failed is below 1e-6 with probability below 1e-6.
+    Null: a run fails with probability at most alpha = 0.3. Of 100 more than 53 fail with
+    probability below 1e-6. Alternative: if each part spent all of alpha, a run would fail with
+    probability 0.65 = 1 - 0.7^3, and be caught with probability 0.99.
     """
-    alpha, runs, failed = 0.3, 60, 0
+    alpha, runs, failed = 0.3, 100, 0
 
     @dpaudit.example([1], [0])
     def check(seed: int) -> None:
@@ -127,7 +128,8 @@ def test_what_is_exactly_on_its_claim_fails_at_most_in_a_share_alpha(
                 failed += 1
         assert {audit.alpha for audit in told} == {alpha / 3}
         assert told[0].tester == REPLAY
-    assert stats.binomtest(failed, runs, alpha, alternative="greater").pvalue > 1e-6
+    assert failed <= most_accusations(runs, alpha, false_alarm=1e-6)
+    assert power(runs, alpha, 0.65, false_alarm=1e-6) >= 0.99
 
 
 def test_only_an_audit_that_ends_not_refuted_forgets(tmp_path: Path, refuted: Audit) -> None:

@@ -291,7 +291,11 @@ def test_a_test_that_is_run_again_begins_again(project: Project) -> None:
 def test_what_is_exactly_on_its_claim_stays_green_over_a_hundred_seeds(
     project: Project,
 ) -> None:
-    """Ten runs of ten tests, each with its own stream."""
+    """Ten runs of ten tests, each with its own stream.
+
+    Null: a test fails with probability at most 1e-6, so one of the hundred with at most 1e-4.
+    Alternative: tests that fail one time in twenty are caught with probability 0.99.
+    """
     ten = "import pytest\n" + ON_CLAIM.replace(
         "def test_answers():",
         '@pytest.mark.parametrize("case", range(10))\ndef test_answers(case):',

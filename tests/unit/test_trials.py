@@ -58,10 +58,11 @@ def test_a_sole_trial_gets_all_of_alpha() -> None:
 def test_a_tester_that_errs_as_often_as_it_may_accuses_as_often_as_alpha() -> None:
     """Null: both directions of trial t err with probability alpha_t / 2 each, independently.
 
-    The number of accusations is then binomial; a two-sided test with false alarm 1e-6. It fails
-    when trials or directions share their luck, or get another alpha.
+    The number of accusations is then binomial with chance 0.37; a two-sided test with false alarm
+    1e-6. Alternatives: the two directions share their luck (chance 0.21, caught with probability
+    0.99), or each gets all of alpha_t (chance 0.63, caught with probability 0.9999).
     """
-    alpha, trials, runs = 0.2, 4, 300
+    alpha, trials, runs = 0.5, 4, 400
     chance = 1.0 - math.prod(
         (1.0 - alpha * share_of_alpha(trial, trials) / 2) ** 2 for trial in range(1, trials + 1)
     )
