@@ -35,7 +35,7 @@ from dpaudit.testers.event_choice import (
     ranked,
     strongest,
 )
-from dpaudit.testers.tester import largest_refuted
+from dpaudit.testers.tester import largest_strength
 
 LEVELS = (0.0, 0.5, 1.0, 3.0)
 SCALABLE = [
@@ -208,9 +208,11 @@ def test_several_events_share_alpha() -> None:
 
 
 def test_the_search_for_a_strength_ends() -> None:
-    assert largest_refuted(lambda strength: False, 1.0) == 0.0
-    assert largest_refuted(lambda strength: True, 1.0) > 1e5
-    assert largest_refuted(lambda strength: strength < 1e-3, 1.0) == pytest.approx(1e-3, rel=1e-3)
+    claim = PureDP(1.0)
+    assert largest_strength(claim, lambda other: False) == 0.0
+    assert (largest_strength(claim, lambda other: True) or 0.0) > 1e5
+    found = largest_strength(claim, lambda other: other.strength < 1e-3)
+    assert found == pytest.approx(1e-3, rel=1e-3)
 
 
 def test_ranked_scores_are_counted_as_a_loop_would() -> None:

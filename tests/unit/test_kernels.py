@@ -14,10 +14,10 @@ from dpaudit.testers.kernels import (
     Kernel,
     Kind,
     Points,
-    Ranks,
     as_they_are,
     block_means,
     median_distance,
+    ranks_of,
 )
 
 KINDS: tuple[Kind, ...] = ("rbf", "laplacian")
@@ -124,15 +124,15 @@ def test_astronomic_outputs_are_merely_far(kind: Kind) -> None:
 
 def test_ranks_are_the_share_of_training_outputs_below() -> None:
     train = Encoder().encode(np.array([1.0, 1.0, 5.0, 7.0]))
-    ranks = Ranks.of(train, train)
+    ranks = ranks_of(train, train)
     table = Encoder().encode(np.array([0.0, 1.0, 3.0, 5.0, 6.0, 7.0, 8.0]))
-    found = ranks.points(table).coordinates[0].tolist()
+    found = ranks(table, slice(None)).coordinates[0].tolist()
     assert found == [0.0, 0.25, 0.4375, 0.625, 0.75, 0.875, 1.0]
 
 
 def test_ranks_of_atoms_are_nothing() -> None:
     table = Encoder().encode([None, "a", math.nan])
-    assert Ranks.of(table, table).points(table).coordinates.tolist() == [[0.0, 0.0, 0.0]]
+    assert ranks_of(table, table)(table, slice(None)).coordinates.tolist() == [[0.0, 0.0, 0.0]]
 
 
 @pytest.mark.parametrize(

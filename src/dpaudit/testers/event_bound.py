@@ -18,7 +18,7 @@ from dpaudit.arrays import Counts
 from dpaudit.bounds import epsilon_from_event, proportion_lower, proportion_upper
 from dpaudit.claims import HIGHEST_LEVEL, ApproxDP, Claim, PureDP
 from dpaudit.errors import UnsupportedClaim
-from dpaudit.testers.tester import Finding, largest_refuted, largest_strength
+from dpaudit.testers.tester import Finding, largest_strength
 
 LevelBound: TypeAlias = Callable[[float], float]  # a bound on the divergence at a level epsilon
 
@@ -167,7 +167,7 @@ def level_finding(claim: Claim, bound: LevelBound, level: float) -> Finding:
     """
     delta = allowed(claim)
     if isinstance(claim, PureDP | ApproxDP):
-        strength = largest_refuted(lambda value: bound(value) > delta, claim.epsilon)
+        strength = largest_strength(claim, lambda other: bound(other.strength) > delta)
         return Finding(lower_bound=bound(claim.epsilon), strength_lower=strength)
     certified = bound(level)
     return Finding(

@@ -181,7 +181,7 @@ def grid(*, columns: tuple[int, ...], bins: int) -> KeyMaker:
     """Products of bins: of equal weight for numbers, one for every word and repeated value."""
 
     def make(table: Table) -> Callable[[Table], Keys]:
-        edges = [_edges(_numbers(table, column), bins) for column in columns]
+        edges = [_edges(table, column, bins) for column in columns]
 
         def keys(table: Table) -> Keys:
             places = np.empty((len(table), len(columns)))
@@ -234,13 +234,10 @@ def _telling_columns(train: Labelled) -> list[int]:
     return sorted(range(len(distances)), key=lambda column: -distances[column])
 
 
-def _numbers(table: Table, column: int) -> Floats:
-    numbers = table.numbers[:, column]
-    return np.sort(numbers if table.atoms is None else numbers[table.atoms[:, column] < 0])
-
-
-def _edges(ordered: Floats, bins: int) -> Floats:
+def _edges(table: Table, column: int, bins: int) -> Floats:
     """Edges of the cells `[edge, next edge)`: quantiles, and both sides of repeated values."""
+    numbers = table.numbers[:, column]
+    ordered = np.sort(numbers if table.atoms is None else numbers[table.atoms[:, column] < 0])
     if len(ordered) == 0:
         return np.empty(0)
     values, counts = np.unique(ordered, return_counts=True)

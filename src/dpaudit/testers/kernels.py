@@ -98,6 +98,9 @@ def _distance(kind: Kind, far: float, first: Points, second: Points) -> Floats:
     return total
 
 
+ToPoints: TypeAlias = Callable[[Table, slice], Points]  # of some columns
+
+
 def median_distance(kind: Kind, far: float, first: Points, second: Points) -> float:
     """The median distance of outputs that differ, within and across the sides; 1 if none do."""
     length = min(first.count, second.count) // 2 * 2
@@ -165,45 +168,40 @@ def _codes(table: Table, columns: slice) -> Codes | None:
     return None if table.atoms is None else np.ascontiguousarray(table.atoms[:, columns].T)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranks:
-    """A scale for every column that needs no units: the share of the training outputs below.
+def ranks_of(data: Table, neighbour: Table) -> ToPoints:
+    """Scales that need no units: of each column, the share of the training outputs below.
 
     >>> from dpaudit.outputs import Encoder
     >>> table = Encoder().encode(np.array([0.0, 1e-9, 1e300, np.inf]))
-    >>> Ranks.of(table, table).points(table).coordinates.round(3)
+    >>> ranks_of(table, table)(table, slice(None)).coordinates.round(3)
     array([[0.167, 0.5 , 0.833, 0. ]])
     """
+    training = stack([side.take(slice(_RANKING_OUTPUTS)) for side in (data, neighbour)])
+    scales = [_mid_ranks(training, column) for column in range(training.columns)]
 
-    columns: tuple[tuple[Floats, Floats], ...]  # the values, in order, each once; their mid-ranks
-
-    @classmethod
-    def of(cls, data: Table, neighbour: Table) -> Ranks:
-        """Learn the scales from training outputs of both sides; a few thousand are enough."""
-        table = stack([side.take(slice(_RANKING_OUTPUTS)) for side in (data, neighbour)])
-        return cls(tuple(_mid_ranks(table, column) for column in range(table.columns)))
-
-    def points(self, table: Table, columns: slice = slice(None)) -> Points:
-        """Outputs as points on these scales."""
+    def points(table: Table, columns: slice) -> Points:
         chosen = range(table.columns)[columns]
-        coordinates = np.stack([self._rank(table.numbers[:, each], each) for each in chosen])
+        coordinates = np.stack([_rank(table.numbers[:, each], *scales[each]) for each in chosen])
         if table.atoms is not None:
             coordinates[table.atoms[:, columns].T >= 0] = 0.0
         return Points(coordinates, _codes(table, columns))
 
-    def _rank(self, numbers: Floats, column: int) -> Floats:
-        values, middle = self.columns[column]
-        if len(values) == 0:
-            return np.zeros(len(numbers))
-        place = np.searchsorted(values, numbers)
-        nearest = np.minimum(place, len(values) - 1)
-        between = np.concatenate([[0.0], 0.5 * (middle[1:] + middle[:-1]), [1.0]])
-        return np.where(values[nearest] == numbers, middle[nearest], between[place])
+    return points
 
 
 def _mid_ranks(table: Table, column: int) -> tuple[Floats, Floats]:
+    """The numbers of a column, in order, each once, and the mid-rank of each, in (0, 1)."""
     numbers = table.numbers[:, column]
     if table.atoms is not None:
         numbers = numbers[table.atoms[:, column] < 0]
     values, counts = np.unique(numbers, return_counts=True)
     return values, (np.cumsum(counts) - 0.5 * counts) / max(len(numbers), 1)
+
+
+def _rank(numbers: Floats, values: Floats, middle: Floats) -> Floats:
+    if len(values) == 0:
+        return np.zeros(len(numbers))
+    place = np.searchsorted(values, numbers)
+    nearest = np.minimum(place, len(values) - 1)
+    between = np.concatenate([[0.0], 0.5 * (middle[1:] + middle[:-1]), [1.0]])
+    return np.where(values[nearest] == numbers, middle[nearest], between[place])

@@ -18,10 +18,11 @@ from dpaudit.testers.kernels import (
     Kernel,
     Kind,
     Points,
-    Ranks,
+    ToPoints,
     as_they_are,
     block_means,
     median_distance,
+    ranks_of,
 )
 from dpaudit.testers.tester import Finding, HeldOutTester, Parts, Rng, check_choices
 
@@ -127,14 +128,14 @@ class MMDTester(HeldOutTester):
         """Choose kernel, columns and blocks by the bound to be expected on the outputs held out."""
         data, neighbour = learned.sides
         if self.bandwidth == "median":
-            ranks = Ranks.of(data, neighbour)
-            first, second = ranks.points(data), ranks.points(neighbour)
+            points = ranks_of(data, neighbour)
+            first, second = points(data, slice(None)), points(neighbour, slice(None))
             columns, kernel = _kernel_for(self.kernel, first, second, price)
             first, second = first.along(columns), second.along(columns)
         else:
             far = _FAR_BANDWIDTHS * self.bandwidth
             kernel = Kernel(kind=self.kernel, bandwidth=self.bandwidth, far=far)
-            ranks, columns = None, slice(None)
+            points, columns = as_they_are, slice(None)
             first, second = as_they_are(data), as_they_are(neighbour)
         sizes = _BLOCK_SIZES if self.estimator == "block" else _BLOCK_SIZES[:1]
         fewer = min(len(data), len(neighbour))
@@ -142,7 +143,7 @@ class MMDTester(HeldOutTester):
         size = min(
             known, key=lambda size: _width(_means(kernel, first, second, size), price * size)
         )
-        return _Plan(kernel=kernel, ranks=ranks, columns=columns, size=size, largest=sizes[-1])
+        return _Plan(kernel=kernel, points=points, columns=columns, size=size, largest=sizes[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -150,7 +151,7 @@ class _Plan:
     """How to estimate the discrepancy of the outputs held out."""
 
     kernel: Kernel
-    ranks: Ranks | None  # None: outputs in their own units
+    points: ToPoints
     columns: slice
     size: int
     largest: int
@@ -161,10 +162,9 @@ class _Plan:
         blocks = min(map(len, sides)) // self.size
         if blocks == 0:
             return np.empty(0)
-        points = as_they_are if self.ranks is None else self.ranks.points
         m, n = (min(len(side) // blocks, self.largest) for side in sides)
         first, second = (
-            points(side.take(slice(blocks * size)), self.columns)
+            self.points(side.take(slice(blocks * size)), self.columns)
             for side, size in zip(sides, (m, n), strict=True)
         )
         return block_means(self.kernel, first, second, blocks=blocks, sizes=(m, n))

@@ -99,9 +99,14 @@ def chebyshev(data: Table, neighbour: Table, degree: int) -> list[Scorer]:
     There are two where numbers repeat: in the second, each of them is a category of its own.
     """
     degree = min(degree, max(2, _MAX_COEFFICIENTS // data.columns))
-    coarse, fine = (_axes(data, neighbour, often) for often in (math.inf, _MIN_REPEATS))
+    rows = stack([data, neighbour])
+    first = np.arange(len(rows)) < len(data)
+    coarse, fine = (
+        [_axis(rows, first, column, often) for column in range(rows.columns)]
+        for often in (math.inf, _MIN_REPEATS)
+    )
     finer = any(len(a.repeated) < len(b.repeated) for a, b in zip(coarse, fine, strict=True))
-    return [_fitted(axes, degree, data, neighbour) for axes in ([coarse, fine][: 1 + finer])]
+    return [_fitted(axes, degree, rows, first) for axes in ([coarse, fine] if finer else [coarse])]
 
 
 def neural(
@@ -111,7 +116,7 @@ def neural(
 
     The second is steadier at high orders, where a batch holds few of the outputs that matter.
     """
-    both = stack([data, neighbour])
+    torch, both = network.load_torch(), stack([data, neighbour])
     standard = network.Standard.of(both)
     rows, labels = network.features(both, standard), np.arange(len(both)) < len(data)
 
@@ -119,20 +124,14 @@ def neural(
         trained = network.train(rows, labels, loss=loss, seed=seed, device=device, reach=reach)
         return lambda table: trained.scores(network.features(table, standard))
 
-    reach = _MAX_NEURAL_EXPONENT / (order - 0.5)
-    return [scorer(divergence_loss(order), reach), scorer("logistic", None)]
-
-
-def divergence_loss(order: float) -> Callable[[Any, Any], Any]:
-    """`log E_Q e^(order h) - order/(order-1) log E_P e^((order-1) h)`, of scores of both sides."""
-    torch = network.load_torch()
-
-    def loss(data: Any, neighbour: Any) -> Any:
+    def divergence_loss(data: Any, neighbour: Any) -> Any:
+        # log E_Q e^(order h) - order/(order-1) log E_P e^((order-1) h)
         first = torch.logsumexp((order - 1.0) * data, 0) - math.log(len(data))
         second = torch.logsumexp(order * neighbour, 0) - math.log(len(neighbour))
         return second - order / (order - 1.0) * first
 
-    return loss
+    reach = _MAX_NEURAL_EXPONENT / (order - 0.5)
+    return [scorer(divergence_loss, reach), scorer("logistic", None)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,14 +217,8 @@ def _binned(data: Floats, neighbour: Floats) -> tuple[Floats, Floats, Floats]:
     return bins, shares[0], shares[1]
 
 
-def _axes(data: Table, neighbour: Table, often: float) -> tuple[Axis, ...]:
-    """Describe the columns; a number seen `often`, or by one draw in a hundred, is a category."""
-    rows = stack([data, neighbour])
-    first = np.arange(len(rows)) < len(data)
-    return tuple(_axis(rows, first, column, often) for column in range(rows.columns))
-
-
 def _axis(rows: Table, first: Labels, column: int, often: float) -> Axis:
+    """Describe a column; a number seen `often`, or by one draw in a hundred, is a category."""
     codes = np.full(len(rows), -1) if rows.atoms is None else rows.atoms[:, column]
     plain = codes < 0
     words = codes.max(initial=-1) + 2  # and one that stands for words never seen
@@ -255,14 +248,12 @@ def _totals_and_log_odds(
     return ones + zeros, np.where(ones + zeros > 0, odds, 0.0)
 
 
-def _fitted(axes: tuple[Axis, ...], degree: int, data: Table, neighbour: Table) -> Scorer:
+def _fitted(axes: list[Axis], degree: int, table: Table, first: Labels) -> Scorer:
     """A sum over columns of polynomials and of a coefficient for each category."""
-    table = stack([data, neighbour])
     rows = np.column_stack([np.ones(len(table)), *(axis.features(table, degree) for axis in axes)])
-    first = np.arange(len(rows)) < len(data)
     # Either side counts as half of the rows, so that the log-odds are the log of a ratio.
-    ones = np.where(first, len(rows) / (2.0 * len(data)), 0.0)
-    zeros = np.where(first, 0.0, len(rows) / (2.0 * len(neighbour)))
+    ones = np.where(first, len(rows) / (2.0 * first.sum()), 0.0)
+    zeros = np.where(first, 0.0, len(rows) / (2.0 * (~first).sum()))
     smooth = np.concatenate([_RIDGE * np.arange(1.0, degree + 1.0) ** 2, [_RIDGE]])
     penalty = np.concatenate([[_RIDGE], np.tile(smooth, len(axes))])[None, :]
     (coefficients,), _ = newton(rows[None], ones, zeros, penalty, np.zeros_like(penalty))

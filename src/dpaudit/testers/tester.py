@@ -138,31 +138,29 @@ class HeldOutTester(Examiner):
 
 
 def largest_strength(
-    claim: Claim, refuted: Callable[[Claim], bool], *, steps: int = 24
+    claim: Claim, refuted: Callable[[Scalable], bool], *, steps: int = 24
 ) -> float | None:
-    """The largest strength at which the claim is refuted; None for a claim without one."""
+    """The largest strength at which the claim is refuted, with all below it; 0 if there is none.
+
+    None for a claim without a strength.
+
+    >>> from dpaudit.claims import PureDP
+    >>> print(round(largest_strength(PureDP(1.0), lambda claim: claim.strength < 1.25), 6))
+    1.25
+    """
     if not isinstance(claim, Scalable):
         return None
     at = claim.with_strength
-    return largest_refuted(lambda value: refuted(at(value)), claim.strength, steps=steps)
-
-
-def largest_refuted(refuted: Callable[[float], bool], start: float, *, steps: int = 24) -> float:
-    """The largest strength that is refuted together with all below it; 0 if none is.
-
-    >>> round(largest_refuted(lambda strength: strength < 1.25, 1.0), 6)
-    1.25
-    """
-    if not refuted(0.0):
+    if not refuted(at(0.0)):
         return 0.0
-    low, high = 0.0, max(start, 1e-3)
-    while refuted(high):
+    low, high = 0.0, max(claim.strength, 1e-3)
+    while refuted(at(high)):
         low, high = high, 2.0 * high
         if high > _MAX_STRENGTH:
             return low
     for _ in range(steps):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if refuted(middle) else (low, middle)
+        low, high = (middle, high) if refuted(at(middle)) else (low, middle)
     return low
 
 
