@@ -119,9 +119,6 @@ def allowed(claim: Claim) -> float:
     """The largest divergence that a claim allows: at its epsilon, for pure and approximate DP.
 
     For any other profile it is the largest excess over the profile, which should not be positive.
-
-    >>> allowed(ApproxDP(1.0, 1e-5)), allowed(PureDP(1.0))
-    (1e-05, 0.0)
     """
     if not isinstance(claim, Claim):
         raise UnsupportedClaim(

@@ -44,10 +44,7 @@ _CURVE_EVENTS = 12
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Ranked:
-    """Events `score > threshold`, the rarest first, and how often training outputs hit each.
-
-    The last event holds all outputs.
-    """
+    """Events `score > threshold`, the rarest first, and their hits in training; the last is all."""
 
     thresholds: Floats
     hits: Floats
@@ -187,13 +184,6 @@ def strongest(claim: Claim, expected: EventBounds) -> tuple[float, int]:
     """The largest strength of a claim that some event is expected to refute, and that event.
 
     Where there is none, or the claim has no strength: the largest excess over the claim.
-
-    >>> strength, event = strongest(
-    ...     PureDP(1.0),
-    ...     lambda epsilon: np.array([0.5, 0.9]) - np.exp(epsilon) * np.array([0.1, 0.3]),
-    ... )
-    >>> print(round(strength, 4), event)  # log(0.5 / 0.1)
-    1.6094 0
     """
 
     def refuted(other: Claim) -> bool:

@@ -41,11 +41,7 @@ def pure_renyi(epsilon: float, order: float) -> float:
 
 
 def mironov(epsilon: float, order: float) -> float:
-    """A larger bound on the divergence under pure DP: `min(e, 2 a e^2)` (Mironov 2017, lemma 1).
-
-    >>> print(mironov(0.1, 2.0), mironov(1.0, 2.0))
-    0.04000000000000001 1.0
-    """
+    """A larger bound on the divergence under pure DP: `min(e, 2 a e^2)` (Mironov 2017, lemma 1)."""
     return min(epsilon, 2.0 * order * epsilon * epsilon)
 
 

@@ -150,20 +150,12 @@ class Cut:
 
 
 def gains(h: Floats, rate: float, depth: Floats | float) -> Floats:
-    """`e^(rate h)` for `h` in `[-depth, 0]`, as a share of the way from its least value to 1.
-
-    >>> gains(np.array([-2.0, -1.0, 0.0]), 1.0, 2.0).round(4).tolist()
-    [0.0, 0.2689, 1.0]
-    """
+    """`e^(rate h)` for `h` in `[-depth, 0]`, as a share of the way from its least value to 1."""
     return np.clip(1.0 - np.expm1(rate * h) / np.expm1(-rate * depth), 0.0, 1.0)
 
 
 def log_mean(share: Floats | float, rate: float, depth: Floats | float) -> Floats:
-    """The log of the mean of `e^(rate h)`, from the mean of its `gains`.
-
-    >>> log_mean(np.array([0.0, 0.5]), 1.0, 2.0).round(4).tolist()
-    [-2.0, -0.5662]
-    """
+    """The log of the mean of `e^(rate h)`, from the mean of its `gains`."""
     excess = np.expm1(-rate * np.asarray(depth)) * (1.0 - np.asarray(share))
     with np.errstate(divide="ignore"):
         return np.asarray(np.log1p(np.maximum(excess, -1.0)))
@@ -237,10 +229,7 @@ def _axis(rows: Table, first: Labels, column: int, often: float) -> Axis:
 def _totals_and_log_odds(
     index: Index, length: int, first: Labels, chosen: Labels
 ) -> tuple[Index, Floats]:
-    """How often each value was seen, and the log of the ratio of its shares of the two sides.
-
-    Each count is taken half a draw higher; the log-odds of what was not seen are 0.
-    """
+    """How often each value was seen, and its log-odds: 0 if never, else with half a draw more."""
     sides = first[chosen], ~first[chosen]
     ones, zeros = (np.bincount(index[side], minlength=length) for side in sides)
     sizes = first.sum(), (~first).sum()

@@ -95,10 +95,7 @@ class Examiner(BatchTester, Protocol):
         """Test the outputs against the neighbour's, in this direction."""
 
     def best(self, claim: Claim, draws: int, neighbour_draws: int, *, alpha: float) -> Finding:
-        """What these draws would certify if every output told which side it came from.
-
-        An audit refuses settings under which even that would not refute the claim.
-        """
+        """What these draws would certify if every output told which side it came from."""
 
 
 class HeldOutTester(Examiner):
@@ -210,11 +207,7 @@ class Trials:
 
 
 def is_batch_tester(tester: Any) -> bool:
-    """Whether an object, not a class, has the two methods of a batch tester.
-
-    >>> is_batch_tester("histogram")
-    False
-    """
+    """Whether an object, not a class, has the two methods of a batch tester."""
     return not isinstance(tester, type) and all(
         callable(getattr(tester, name, None)) for name in METHODS
     )

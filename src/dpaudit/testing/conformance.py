@@ -206,8 +206,7 @@ def _check_arguments(check: _Check, claim: Claim) -> None:
 
 
 def _check_leak(check: _Check, claim: Claim) -> None:
-    strict = check.strict(claim)
-    if not check.refutes(_leak(), strict):
+    if not check.refutes(_leak(), strict := check.strict(claim)):
         check.fail(
             f"it does not find a gross leak: always 0.0 on one side and always 1.0 on the other, "
             f"{_LEAK_DRAWS} outputs each, against {strict}, in no direction"
@@ -267,11 +266,7 @@ def _check_empty(check: _Check, claim: Claim) -> None:
 def _check_honest(
     check: _Check, claims: list[Claim], *, draws: int, runs: int, rng: np.random.Generator
 ) -> None:
-    """Count how often honest mechanisms are accused.
-
-    Null: every run accuses with probability at most `alpha`, so that each count, and their sum, is
-    at most binomial. The allowed false alarm is shared among them.
-    """
+    """Count accusations of honest mechanisms: each count, and their sum, is at most binomial."""
     from scipy.stats import binom  # half a second to load
 
     pairs = [(claim, pair) for claim in claims for pair in tight_pairs(claim, draws=draws)]

@@ -157,9 +157,6 @@ def _mechanism(signature: Signature, values: dict[str, object]) -> Iterator[str]
     yield from _assignment("mechanism", Call("dpaudit.one_at_a_time", ("release",)))
 
 
-# --- the claim ------------------------------------------------------------------------------------
-
-
 def _stated_claim(words: str) -> tuple[str, dict[str, float]]:
     """A claim with its numbers in a docstring: the words, and the parameters by role."""
     for roles, pattern in STATED_CLAIMS.items():
@@ -215,9 +212,6 @@ def _origin(signature: Signature, roles: typing.Collection[str]) -> str:
     plural = "s" if len(set_here) > 1 else ""
     ours = [f"the value{plural} the test sets for {' and '.join(set_here)}"] if set_here else []
     return f"from {' and '.join([*defaults, *ours])}"
-
-
-# --- the neighbours -------------------------------------------------------------------------------
 
 
 def _answers(signature: Signature, values: dict[str, object]) -> Suggestion | None:
