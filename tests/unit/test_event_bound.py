@@ -1,4 +1,4 @@
-"""Bounds on events hold with the probability they promise, and say the same of every claim.
+"""Bounds on events hold with the stated probability, and say the same of every claim.
 
 Coverage is computed by going through all outcomes, not by drawing.
 """
@@ -241,7 +241,7 @@ def test_many_scores_are_thinned_but_the_rarest_events_stay() -> None:
     assert (below_a_bin[1:] / below_a_bin[:-1]).max() <= 2.0
 
 
-def test_the_event_with_the_largest_promised_strength_is_chosen() -> None:
+def test_the_event_with_the_largest_expected_strength_is_chosen() -> None:
     events = Ranked(
         thresholds=np.array([3.0, 2.0, 1.0, -np.inf]),
         hits=np.array([5.0, 400.0, 900.0, 1000.0]),
@@ -256,8 +256,8 @@ def test_the_event_with_the_largest_promised_strength_is_chosen() -> None:
     assert curve_events(events, sizes) == [1, 2]
 
 
-def test_promises_come_near_to_the_bounds() -> None:
-    """With training large enough to know p and q, the promise is what expected counts certify."""
+def test_expected_bounds_come_near_to_the_bounds() -> None:
+    """With training large enough to know p and q, the expected bound is what expected counts certify."""
     events = Ranked(
         thresholds=np.array([1.0, -np.inf]),
         hits=np.array([3e9, 1e10]),
@@ -265,7 +265,7 @@ def test_promises_come_near_to_the_bounds() -> None:
     )
     sizes = Sizes(draws=1000, neighbour_draws=2000, alpha=0.05)
     certified = exact(np.array([300]), 1000, np.array([200]), 2000, alpha=0.05)
-    promised = expected_exact(events, sizes)(0.5)[0]
-    assert promised == pytest.approx(certified.excess(0.5), abs=2e-3)
+    expected = expected_exact(events, sizes)(0.5)[0]
+    assert expected == pytest.approx(certified.excess(0.5), abs=2e-3)
     by_name = hoeffding(300, 1000, 200, 2000, alpha=0.05)(0.5)
     assert expected_hoeffding(events, sizes)(0.5)[0] == pytest.approx(by_name)

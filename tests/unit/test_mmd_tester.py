@@ -96,7 +96,7 @@ def test_a_deterministic_leak_is_flagged_at_epsilon_1(settings: dict[str, Any]) 
     assert flagged(zeros, ones, PureDP(7.0), **settings)
 
 
-def test_the_papers_rule_is_refused_where_it_can_never_fire() -> None:
+def test_the_papers_rule_is_refused_where_it_can_never_refute() -> None:
     """`e^epsilon - 1` passes the largest possible discrepancy, root 2, at log(1 + root 2)."""
     paper = MMDTester(rule="paper")
     zeros, ones = np.zeros(50_000), np.ones(50_000)

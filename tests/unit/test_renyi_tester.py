@@ -215,7 +215,7 @@ def test_more_columns_on_one_side_are_a_leak() -> None:
     assert examined(one, two, PureDP(1.0)).lower_bound > 1.0
 
 
-# What it refuses, and what it promises
+# What it refuses, and the protocol
 
 
 @pytest.mark.parametrize("size", [0, 1])

@@ -37,8 +37,8 @@ def test_no_cut_gives_nan(order: float, bound: str) -> None:
                 found = certifier.certified(held, held, float(depth))
                 assert not math.isnan(found)
                 assert found <= certifier.reach() + 1e-6
-        cut, promised = best_cut((np.ones(9), np.zeros(9)), order, certifier.expected(9, 9))
-        assert not math.isnan(promised)
+        cut, expected = best_cut((np.ones(9), np.zeros(9)), order, certifier.expected(9, 9))
+        assert not math.isnan(expected)
         assert cut.depth > 0.0
 
 
@@ -84,7 +84,7 @@ def test_the_cut_is_the_best_of_a_plain_search() -> None:
     rng = np.random.default_rng(12)
     scores = (rng.integers(0, 6, 300) / 2.0, rng.integers(-3, 4, 400) / 2.0)
     certifier = Certifier(2.0, "bernstein", 0.05, 5_000, 5_000)
-    cut, promised = best_cut(scores, 2.0, certifier.expected(300, 400))
+    cut, expected = best_cut(scores, 2.0, certifier.expected(300, 400))
     most = -math.inf
     for slope in (0.5, 1.0, 2.0, 8.0):
         for top in np.unique(np.concatenate(scores)):
@@ -95,7 +95,7 @@ def test_the_cut_is_the_best_of_a_plain_search() -> None:
                 moments = [(np.array([x.mean()]), np.array([x.var()])) for x in (u, v)]
                 value = certifier.expected(300, 400)(moments[0], moments[1], np.array([depth]))
                 most = max(most, float(value[0]))
-    assert promised == pytest.approx(most, rel=1e-9)
+    assert expected == pytest.approx(most, rel=1e-9)
     assert cut.depth in depths_of(2.0)
 
 
