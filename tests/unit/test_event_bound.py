@@ -257,7 +257,7 @@ def test_the_event_with_the_largest_expected_strength_is_chosen() -> None:
 
 
 def test_expected_bounds_come_near_to_the_bounds() -> None:
-    """With training large enough to know p and q, the expected bound is what expected counts certify."""
+    """With training large enough to know p and q, it is what expected counts certify."""
     events = Ranked(
         thresholds=np.array([1.0, -np.inf]),
         hits=np.array([3e9, 1e10]),
