@@ -1,7 +1,7 @@
 """The pytest plugin: one effort and one seed for all assertions of a run, and what they found.
 
-It stands beside the package, because pytest loads it at the start of every run, whatever is
-tested: it loads neither numpy nor scipy nor scikit-learn before an assertion does.
+It lies beside the package because pytest loads it at the start of every run, whatever is tested:
+it loads neither numpy nor scipy nor scikit-learn before an assertion does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpaudit.testing import EFFORTS, TURNS, USUAL, Effort, Turn, file_name, seed_of
+from dpaudit.testing import (
+    DEFAULT_PROFILE,
+    NEXT_SETTINGS,
+    PROFILES,
+    AssertionSettings,
+    Effort,
+    file_name,
+    seed_of,
+)
 
 if TYPE_CHECKING:
     from dpaudit.results import Audit
@@ -24,10 +32,10 @@ if TYPE_CHECKING:
 FOLDER = ".dpaudit"  # in pytest's rootdir
 SETTINGS = pytest.StashKey["Settings"]()
 FOUND = pytest.StashKey["Found"]()
-BEFORE = pytest.StashKey[Callable[[], Turn]]()
+OUTER = pytest.StashKey[Callable[[], AssertionSettings]]()  # the settings around a test
 SEED = "dpaudit_seed"
 VIOLATION = "dpaudit.PrivacyViolation: "  # as pytest begins the message of one
-_DRAWS_ANEW = {"nightly"}  # profiles that would learn nothing from the numbers of the last run
+_NEW_SEED_EACH_RUN = {"nightly"}  # profiles that would learn nothing from the last run's numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +49,7 @@ class Settings:
 
     @property
     def effort(self) -> Effort:
-        return EFFORTS[self.profile]
+        return PROFILES[self.profile]
 
     def __str__(self) -> str:
         effort = f"{self.effort.samples:,} draws, alpha {self.effort.alpha:g}"
@@ -50,14 +58,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the assertions of a test found: rows of the summary, files, what went wrong beside."""
+    """What the assertions of a test found: rows of the summary, files, problems."""
 
     rows: list[tuple[str, ...]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def taken(self) -> dict[str, list[Any]]:
-        """All of it as plain values, which a report can carry; nothing is left."""
+        """Take it out as plain values, which a report can carry."""
         parts: dict[str, list[Any]] = {
             "rows": self.rows,
             "files": self.files,
@@ -77,9 +85,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("dpaudit", "audits of differential privacy (dpaudit.assert_private)")
     group.addoption(
         "--dpaudit-profile",
-        choices=tuple(EFFORTS),
+        choices=tuple(PROFILES),
         help="effort of each assertion that does not say otherwise (default: dpaudit_profile "
-        f"of the ini file, or {USUAL})",
+        f"of the ini file, or {DEFAULT_PROFILE})",
     )
     group.addoption(
         "--dpaudit-seed",
@@ -91,7 +99,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dpaudit-report", metavar="DIR", help="save every audit of the run in this folder"
     )
-    parser.addini("dpaudit_profile", f"one of {', '.join(EFFORTS)}", default=USUAL)
+    parser.addini("dpaudit_profile", f"one of {', '.join(PROFILES)}", default=DEFAULT_PROFILE)
 
 
 def _seed(text: str) -> int:
@@ -105,15 +113,15 @@ def _seed(text: str) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Settle what the run is to do, before anything is collected."""
+    """Read the options before anything is collected."""
     profile = config.getoption("dpaudit_profile") or config.getini("dpaudit_profile")
-    if profile not in EFFORTS:
-        known = ", ".join(EFFORTS)
+    if profile not in PROFILES:
+        known = ", ".join(PROFILES)
         raise pytest.UsageError(f"dpaudit_profile must be one of {known}, got {profile!r}.")
     seed = config.getoption("dpaudit_seed")
     if seed is None:
         given = getattr(config, "workerinput", {})  # to a worker of xdist, by its controller
-        drawn = secrets.randbits(32) if profile in _DRAWS_ANEW else 0
+        drawn = secrets.randbits(32) if profile in _NEW_SEED_EACH_RUN else 0
         seed = given.get(SEED, drawn)
     folder = config.getoption("dpaudit_report")
     settings = Settings(
@@ -128,12 +136,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Give a worker of xdist the seed of the run: they share it, even where it is new each run."""
+    """Give a worker of xdist the seed of the run, which may be new each run."""
     node.workerinput[SEED] = node.config.stash[SETTINGS].seed
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """The settings, in the words that repeat the run."""
+    """The settings, as options that repeat the run."""
     return f"dpaudit: {config.stash[SETTINGS]}"
 
 
@@ -141,40 +149,42 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 class Run:
-    """Gives every assertion its turn, and gathers what they found: from the workers too."""
+    """Gives every assertion its settings, and gathers what they found, also from workers."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._outside = TURNS.get()
+        self._outside = NEXT_SETTINGS.get()
         self._rows: list[tuple[str, tuple[str, ...]]] = []  # with the test, to sort by
         self._files: list[tuple[str, str]] = []
         self._problems: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Begin a test, or begin it again: its first assertion is the first."""
+        """Number the assertions of a test from 1, also when it runs again."""
         item.stash[FOUND] = found = Found()
-        item.stash[BEFORE] = TURNS.get()
+        item.stash[OUTER] = NEXT_SETTINGS.get()
         numbers = itertools.count(1)
-        TURNS.set(lambda: _turn(self._settings, f"{item.nodeid}#{next(numbers)}", found))
+        NEXT_SETTINGS.set(
+            lambda: _settings_for(self._settings, f"{item.nodeid}#{next(numbers)}", found)
+        )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, None, None]:
-        """End a test: what follows has the turns from before, as the test may be inside another."""
+        """Restore the settings from before: the test may run inside another."""
         try:
             return (yield)
         finally:
-            TURNS.set(item.stash[BEFORE])
+            NEXT_SETTINGS.set(item.stash[OUTER])
 
     def pytest_unconfigure(self) -> None:
-        """End the run, perhaps in the middle of a test: Ctrl-C leaves out its teardown."""
-        TURNS.set(self._outside)
+        """Restore the settings where Ctrl-C skipped the teardown of a test."""
+        NEXT_SETTINGS.set(self._outside)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Send what was found along with the report, which xdist carries to its controller."""
+        """Attach what was found to the report, which xdist carries to its controller."""
         report = yield
         vars(report)["dpaudit"] = item.stash.get(FOUND, Found()).taken()
         _summarise(report)
@@ -198,7 +208,7 @@ class Run:
             self._problems.append(f"no pages were written: {error}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Show all audits of the run, one line each, the same whatever ran first."""
+        """Show all audits of the run, one line each, in an order that does not depend on timing."""
         if not self._rows:
             return
         from dpaudit.report import Row, run_table
@@ -214,13 +224,13 @@ class Run:
 
 
 def _summarise(report: pytest.TestReport) -> None:
-    """Leave of a violation the verdict for the list of failures, which in CI shows all of it."""
+    """Shorten a violation to its verdict in the list of failures, which CI shows in full."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and crash.message.startswith(VIOLATION):
         crash.message = crash.message.removeprefix(VIOLATION).partition("\n")[0]
 
 
-def _turn(settings: Settings, test: str, found: Found) -> Turn:
+def _settings_for(settings: Settings, test: str, found: Found) -> AssertionSettings:
     def note(audits: Sequence[Audit]) -> None:
         from dpaudit.report import row_of
 
@@ -234,7 +244,7 @@ def _turn(settings: Settings, test: str, found: Found) -> Turn:
             except OSError as error:  # a full disk is no reason for a test to fail
                 found.problems.append(f"an audit could not be saved: {error}")
 
-    return Turn(
+    return AssertionSettings(
         effort=settings.effort,
         test=test,
         seed=seed_of(settings.seed, test),

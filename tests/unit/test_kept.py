@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from counts import most_accusations, power
 
 import dpaudit
 from dpaudit import Audit, Pair, PrivacyViolation, PureDP, Verdict
 from dpaudit.report import Row, run_table
 from dpaudit.results import REPLAY
-from dpaudit.testing import TURNS, Effort, Turn, file_name, kept_for, remember
-from dpaudit.testing.kept_counterexamples import Kept
+from dpaudit.testing import NEXT_SETTINGS, AssertionSettings, Effort, KeptCounterexample, file_name
 from dpaudit.zoo import RandomizedResponse
 
 ONE = PureDP(1.0)
@@ -28,18 +27,20 @@ BITS = [([1], [0])]
 def a_run(folder: Path, **given: Any) -> Iterator[list[Audit]]:
     """A test run; the audits that it was told of."""
     told: list[Audit] = []
-    token = TURNS.set(
-        lambda: Turn(test="test_bit#1", folder=folder / ".dpaudit", note=told.extend, **given)
+    token = NEXT_SETTINGS.set(
+        lambda: AssertionSettings(
+            test="test_bit#1", folder=folder / ".dpaudit", note=told.extend, **given
+        )
     )
     try:
         yield told
     finally:
-        TURNS.reset(token)
+        NEXT_SETTINGS.reset(token)
 
 
-def kept_of(folder: Path, neighbours: Any = BITS) -> Kept:
-    turn = Turn(test="test_bit#1", folder=folder / ".dpaudit")
-    found = kept_for(turn, "RandomizedResponse", ONE, neighbours, ())
+def kept_of(folder: Path, neighbours: Any = BITS) -> KeptCounterexample:
+    turn = AssertionSettings(test="test_bit#1", folder=folder / ".dpaudit")
+    found = KeptCounterexample.of(turn, "RandomizedResponse", ONE, neighbours, ())
     assert found is not None
     return found
 
@@ -83,8 +84,12 @@ def test_what_was_kept_of_the_bits_of_floats_is_tried_where_these_are_looked_at(
 
     sums = [([1.0], [0.0])]
     asked: dict[str, Any] = {"samples": 5_000, "rng": 7}
-    kept = kept_for(
-        Turn(test="test_bit#1", folder=tmp_path / ".dpaudit"), "noisy_sum", ONE, sums, ()
+    kept = KeptCounterexample.of(
+        AssertionSettings(test="test_bit#1", folder=tmp_path / ".dpaudit"),
+        "noisy_sum",
+        ONE,
+        sums,
+        (),
     )
     assert kept is not None
     kept.write(dpaudit.audit(noisy_sum, ONE, sums, floats="bits", **asked))
@@ -102,10 +107,11 @@ def test_what_is_exactly_on_its_claim_fails_at_most_in_a_share_alpha(
 ) -> None:
     """A kept counterexample, a pinned pair and a search together, each with a third of alpha.
 
-    If each fails in a share alpha / 3, all together fail in a share alpha; the binomial tail of
-    what failed is below 1e-6 with probability below 1e-6.
+    Null: a run fails with probability at most alpha = 0.3. Of 100 more than 53 fail with
+    probability below 1e-6. Alternative: if each part spent all of alpha, a run would fail with
+    probability 0.65 = 1 - 0.7^3, and be caught with probability 0.99.
     """
-    alpha, runs, failed = 0.3, 60, 0
+    alpha, runs, failed = 0.3, 100, 0
 
     @dpaudit.example([1], [0])
     def check(seed: int) -> None:
@@ -121,7 +127,8 @@ def test_what_is_exactly_on_its_claim_fails_at_most_in_a_share_alpha(
                 failed += 1
         assert {audit.alpha for audit in told} == {alpha / 3}
         assert told[0].tester == REPLAY
-    assert stats.binomtest(failed, runs, alpha, alternative="greater").pvalue > 1e-6
+    assert failed <= most_accusations(runs, alpha, false_alarm=1e-6)
+    assert power(runs, alpha, 0.65, false_alarm=1e-6) >= 0.99
 
 
 def test_only_an_audit_that_ends_not_refuted_forgets(tmp_path: Path, refuted: Audit) -> None:
@@ -130,9 +137,9 @@ def test_only_an_audit_that_ends_not_refuted_forgets(tmp_path: Path, refuted: Au
     undecided = dataclasses.replace(refuted, verdict=Verdict.UNDECIDED)
     stopped = dataclasses.replace(refuted, verdict=Verdict.NOT_REFUTED, interrupted=True)
     for audit in (undecided, stopped):
-        assert remember(kept, audit) is None
+        assert kept.update(audit) is None
         assert kept.read() == refuted.counterexample
-    assert remember(kept, dataclasses.replace(refuted, verdict=Verdict.NOT_REFUTED)) is None
+    assert kept.update(dataclasses.replace(refuted, verdict=Verdict.NOT_REFUTED)) is None
     assert kept.read() is None
     assert not kept.path.exists()
 

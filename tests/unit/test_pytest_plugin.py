@@ -11,15 +11,21 @@ from projects import BROKEN, NOISELESS, ON_CLAIM, Project, lines_between
 import _dpaudit_pytest
 import dpaudit
 from dpaudit.auditing.budget import DEFAULT_SAMPLES
-from dpaudit.testing import EFFORTS, TURNS, USUAL, Turn, next_turn
+from dpaudit.testing import (
+    DEFAULT_PROFILE,
+    NEXT_SETTINGS,
+    PROFILES,
+    AssertionSettings,
+    next_settings,
+)
 
 # What an assertion is given, without an audit.
 TURN = """
-from dpaudit.testing import next_turn
+from dpaudit.testing import next_settings
 
 def test_turn():
-    turn = next_turn()
-    print("turn", turn.effort.samples, turn.effort.alpha, turn.seed, next_turn().seed)
+    turn = next_settings()
+    print("turn", turn.effort.samples, turn.effort.alpha, turn.seed, next_settings().seed)
 """
 
 
@@ -185,7 +191,7 @@ def test_the_option_wins_over_the_ini_file(
 ) -> None:
     project.write(ini=ini, test_turn=TURN)
     result = project.run("-s", "--dpaudit-seed=5", *options)
-    effort = EFFORTS[profile]
+    effort = PROFILES[profile]
     result.stdout.fnmatch_lines(
         [
             f"dpaudit: {profile} ({effort.samples:,} draws, alpha {effort.alpha:g}), "
@@ -201,24 +207,24 @@ def test_what_an_assertion_says_wins_over_the_profile(project: Project) -> None:
     options = ("--dpaudit-profile=nightly", "--dpaudit-report=audits")
     project.run(*options).assert_outcomes(passed=2)
     answers, other = project.saved()["test_answers-1"], project.saved()["test_other-1"]
-    assert (answers.alpha, answers.samples) == (EFFORTS["nightly"].alpha, 136)
+    assert (answers.alpha, answers.samples) == (PROFILES["nightly"].alpha, 136)
     assert (other.alpha, other.samples, other.rng_seed) == (0.001, 236, 11)
 
 
 def test_a_run_inside_a_test_leaves_the_turns_of_that_test(project: Project) -> None:
     project.write(test_turn=TURN)
-    mine = Turn(test="the test around it")
-    token = TURNS.set(lambda: mine)
+    mine = AssertionSettings(test="the test around it")
+    token = NEXT_SETTINGS.set(lambda: mine)
     try:
         project.run().assert_outcomes(passed=1)
-        assert next_turn() is mine
+        assert next_settings() is mine
     finally:
-        TURNS.reset(token)
+        NEXT_SETTINGS.reset(token)
 
 
 def test_outside_of_pytest_nothing_changes() -> None:
-    turn = next_turn()
-    assert turn.effort == EFFORTS[USUAL]
+    turn = next_settings()
+    assert turn.effort == PROFILES[DEFAULT_PROFILE]
     assert (turn.effort.samples, turn.effort.alpha) == (DEFAULT_SAMPLES, 1e-6)
     assert (turn.seed, turn.folder) == (None, None)
 
@@ -287,7 +293,11 @@ def test_a_test_that_is_run_again_begins_again(project: Project) -> None:
 def test_what_is_exactly_on_its_claim_stays_green_over_a_hundred_seeds(
     project: Project,
 ) -> None:
-    """Ten runs of ten tests, each with its own stream."""
+    """Ten runs of ten tests, each with its own stream.
+
+    Null: a test fails with probability at most 1e-6, so one of the hundred with at most 1e-4.
+    Alternative: tests that fail one time in twenty are caught with probability 0.99.
+    """
     ten = "import pytest\n" + ON_CLAIM.replace(
         "def test_answers():",
         '@pytest.mark.parametrize("case", range(10))\ndef test_answers(case):',

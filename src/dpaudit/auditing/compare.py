@@ -26,7 +26,7 @@ from dpaudit.neighbours import NO_DATASETS
 from dpaudit.outputs import Encoder, FloatView, Outputs, checked, common_dtype
 from dpaudit.results import Audit, Counterexample
 from dpaudit.search import as_finder
-from dpaudit.testers import BatchTester, BettingTester, Judge, Trials
+from dpaudit.testers import BatchTester, BettingTester, Trials, TwoSidedTest
 
 OUTPUTS, NEIGHBOUR_OUTPUTS = NO_DATASETS.data, NO_DATASETS.neighbour
 _DESCRIPTION = "two samples in hand"
@@ -211,8 +211,8 @@ class _TrialInHand:
         self.run = run
         self._samples = samples
         self._outputs = outputs
-        self._judge = Judge(tester, run.claim)
-        self._judge.refuse_if_powerless(*map(len, outputs), alpha=run.alpha)
+        self._test = TwoSidedTest(tester, run.claim)
+        self._test.refuse_if_powerless(*map(len, outputs), alpha=run.alpha)
         self._ledger = Ledger(run.claim, run.alpha, tester=type(tester).__name__)
 
     @property
@@ -222,7 +222,7 @@ class _TrialInHand:
     def search(self) -> None:
         run = self.run
         seeds = run.seed(Stream.TESTER, 1, 0), run.seed(Stream.TESTER, 1, 1)
-        outcome = self._judge.both(*self._outputs, alpha=run.alpha, seeds=seeds)
+        outcome = self._test.both(*self._outputs, alpha=run.alpha, seeds=seeds)
         run.budget.spent = draws = run.budget.samples
         self._ledger.enter(NO_DATASETS, outcome, share=1.0, draws=draws, samples=draws)
 

@@ -24,7 +24,7 @@ from dpaudit.neighbours import Pair
 from dpaudit.outputs import Outputs, joined
 from dpaudit.results import Counterexample
 from dpaudit.search import Finder
-from dpaudit.testers import Judge, Trials, share_of_alpha
+from dpaudit.testers import Trials, TwoSidedTest, share_of_alpha
 
 _DEFAULT_TRIALS = 20  # of a search
 _FIRST_CALL, _CALL_GROWTH = 8, 8  # the draws of a trial's first call, and how fast calls grow
@@ -41,7 +41,7 @@ class TrialLoop:
         self.run = run
         self.ledger = Ledger(run.claim, run.alpha, tester=type(trials.tester).__name__)
         self._finder = finder
-        self._judge = Judge(trials.tester, run.claim)
+        self._test = TwoSidedTest(trials.tester, run.claim)
         self._count = _planned(trials, finder)
         self._pairs = TrialPairs(run, finder)
         self._size = self._planned_size()
@@ -63,7 +63,7 @@ class TrialLoop:
                 "dpaudit.testers.Trials(tester, count=...)."
             )
         alpha = self.run.alpha * share_of_alpha(1, self._count)
-        self._judge.refuse_if_powerless(size, size, alpha=alpha)
+        self._test.refuse_if_powerless(size, size, alpha=alpha)
         return size
 
     def search(self) -> None:
@@ -109,7 +109,7 @@ class TrialLoop:
             return False
         seeds = self.run.seed(Stream.TESTER, trial, 0), self.run.seed(Stream.TESTER, trial, 1)
         try:
-            outcome = self._judge.both(
+            outcome = self._test.both(
                 outputs, neighbour_outputs, alpha=share * self.run.alpha, seeds=seeds
             )
         except Underpowered:
@@ -187,7 +187,7 @@ class TrialLoop:
 
     def _is_powerless(self, size: int, share: float) -> bool:
         try:
-            self._judge.refuse_if_powerless(size, size, alpha=share * self.run.alpha)
+            self._test.refuse_if_powerless(size, size, alpha=share * self.run.alpha)
         except Underpowered:
             return True
         return False

@@ -1,63 +1,54 @@
-"""The choice of an event from outputs to learn from, by the bound it promises on those held out.
+"""Testers that choose an event on training outputs and bound it on those held out.
 
-Events are `score > threshold`. Their counts come from outputs that the score has not learned, so
-that a score which has merely memorised its outputs promises nothing.
+Events are `score > threshold`, chosen by the bound to be expected on the outputs held out. Their
+counts come from outputs that the score has not learned, so a score that has merely memorised its
+outputs is expected to certify nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from dpaudit.arrays import Floats
-from dpaudit.claims import ZCDP, Claim, GaussianDP, RenyiDP, Scalable, falling_span, tangent_points
+from dpaudit.arrays import Counts, Floats, Index, Labels
+from dpaudit.claims import Claim, PureDP, Scalable, falling_span, tangent_points
 from dpaudit.events import upper_bound
-from dpaudit.testers.batch import Finding
+from dpaudit.guessing import Samples
 from dpaudit.testers.event_bound import (
     Curve,
     LevelBound,
+    allowed,
     curve_finding,
     exact,
+    exp,
+    gilbert_mcmillan,
     hoeffding,
-    largest_refuted,
     level_finding,
 )
+from dpaudit.testers.tester import Finding, HeldOutTester, Parts, Rng, largest_strength
 
-ExpectedBound: TypeAlias = Callable[
-    [float], Floats
-]  # at a level: P(A) - e^epsilon Q(A) for each event
+EventBounds: TypeAlias = Callable[[float], Floats]  # at a level: P(A) - e^epsilon Q(A) by event
 
-_THRESHOLDS = 256  # evenly many outputs between two of them; the rarest events are cut finer
+_EVEN_THRESHOLDS = 256  # with equally many outputs between two; the rarest events are cut finer
 _CAUTION = 2.0  # standard errors by which counts are set back: the best of many is partly luck
-_LEVELS = 16  # of a profile
-_STEPS = 16  # of a bisection: four digits of a strength
-_CURVE = 12  # events of a curve
+_PROFILE_LEVELS = 16
+_BISECTIONS = 16  # four digits of a strength
+_CURVE_EVENTS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Ranked:
-    """Events `score > threshold`, from the rarest on, and how often each was seen in training."""
+    """Events `score > threshold`, the rarest first, and their hits in training; the last is all."""
 
     thresholds: Floats
     hits: Floats
     neighbour_hits: Floats
-
-    @property
-    def draws(self) -> float:
-        """Outputs of the data; the last event is all there is."""
-        return float(self.hits[-1])
-
-    @property
-    def neighbour_draws(self) -> float:
-        """Outputs of the neighbour."""
-        return float(self.neighbour_hits[-1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,52 +59,83 @@ class Sizes:
     neighbour_draws: int
     alpha: float
 
+    @classmethod
+    def of(cls, labels: Labels, alpha: float) -> Sizes:
+        """Count the labels of both sides."""
+        draws = int(np.count_nonzero(labels))
+        return cls(draws=draws, neighbour_draws=len(labels) - draws, alpha=alpha)
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Trial:
+class HeldOutScores:
     """Events ranked in training, and the scores of the outputs held out."""
 
     events: Ranked
     scores: Floats
-    labels: npt.NDArray[np.bool_]
+    labels: Labels
 
-    def finding(
-        self, claim: Claim, *, alpha: float, bound: Literal["exact", "hoeffding"]
-    ) -> Finding:
-        """Choose an event for a claim, and certify it."""
-        sizes = self._sizes(alpha)
+    def finding(self, claim: Claim, *, alpha: float, bound: str) -> Finding:
+        """Choose an event for a claim, and bound it: `"exact"` or by `"hoeffding"`."""
+        sizes = Sizes.of(self.labels, alpha)
         if bound == "exact":
-            return curve_finding(
-                claim, self._certified(exact_events(claim, self.events, sizes), alpha)
-            )
-        promise = hoeffding_promise(self.events, sizes)
-        excess = promised_excess(claim, promise)
-        event = int(np.argmax(excess)) if excess.max() > 0.0 else strongest(claim, promise)[1]
-        level = best_level(claim, lambda epsilon: float(promise(epsilon)[event]))
-        hits, neighbour_hits = self._hits([event])
-        certified = hoeffding(
-            int(hits[0]), sizes.draws, int(neighbour_hits[0]), sizes.neighbour_draws, alpha=alpha
-        )
+            return curve_finding(claim, self._exact(exact_events(claim, self.events, sizes), sizes))
+        expected = expected_hoeffding(self.events, sizes)
+        excess = expected_excess(claim, expected)
+        event = int(np.argmax(excess)) if excess.max() > 0.0 else strongest(claim, expected)[1]
+        level = best_level(claim, lambda epsilon: float(expected(epsilon)[event]))
+        (hits,), (neighbour_hits,) = (counts.tolist() for counts in self._hits([event]))
+        certified = hoeffding(hits, sizes.draws, neighbour_hits, sizes.neighbour_draws, alpha=alpha)
         return level_finding(claim, certified, level)
 
     def curve(self, *, alpha: float) -> Curve:
-        """Choose about a dozen events, and certify them all."""
-        return self._certified(curve_events(self.events, self._sizes(alpha)), alpha)
+        """Choose about a dozen events, and bound them all."""
+        sizes = Sizes.of(self.labels, alpha)
+        return self._exact(curve_events(self.events, sizes), sizes)
 
-    def _certified(self, chosen: list[int], alpha: float) -> Curve:
-        sizes = self._sizes(alpha)
+    def _exact(self, chosen: list[int], sizes: Sizes) -> Curve:
         hits, neighbour_hits = self._hits(chosen)
-        return exact(hits, sizes.draws, neighbour_hits, sizes.neighbour_draws, alpha=alpha)
+        return exact(hits, sizes.draws, neighbour_hits, sizes.neighbour_draws, alpha=sizes.alpha)
 
-    def _hits(self, chosen: list[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        above = [self.scores > threshold for threshold in self.events.thresholds[chosen]]
-        hits = [np.count_nonzero(event & self.labels) for event in above]
-        neighbour_hits = [np.count_nonzero(event & ~self.labels) for event in above]
-        return np.array(hits, dtype=np.int64), np.array(neighbour_hits, dtype=np.int64)
+    def _hits(self, chosen: list[int]) -> tuple[Counts, Counts]:
+        above = self.scores > self.events.thresholds[chosen][:, None]
+        return (above & self.labels).sum(axis=1), (above & ~self.labels).sum(axis=1)
 
-    def _sizes(self, alpha: float) -> Sizes:
-        draws = int(np.count_nonzero(self.labels))
-        return Sizes(draws=draws, neighbour_draws=len(self.labels) - draws, alpha=alpha)
+
+class EventTester(HeldOutTester):
+    """A tester that scores outputs and bounds `P(A) - e^epsilon Q(A)` of the best event."""
+
+    bound: str
+
+    def _scored(self, parts: Parts, claim: Claim, *, alpha: float, rng: Rng) -> HeldOutScores:
+        """Learn a score from the first part, and score the second."""
+        raise NotImplementedError
+
+    def threshold(self, claim: Claim) -> float:
+        """The claim's delta; 0 for a profile, of which the excess is bounded."""
+        return allowed(claim)
+
+    def _certify(self, parts: Parts, claim: Claim, *, alpha: float, rng: Rng) -> Finding:
+        scored = self._scored(parts, claim, alpha=alpha, rng=rng)
+        return scored.finding(claim, alpha=alpha, bound=self.bound)
+
+    def curve(
+        self, outputs: Samples, neighbour_outputs: Samples, *, alpha: float, rng: Rng
+    ) -> Curve:
+        """Bound the whole privacy profile from below, with exact bounds on a dozen events."""
+        parts = self._share.part(outputs, neighbour_outputs, rng)
+        return self._scored(parts, PureDP(0.0), alpha=alpha, rng=rng).curve(alpha=alpha)
+
+    def best(self, claim: Claim, draws: int, neighbour_draws: int, *, alpha: float) -> Finding:
+        """What is certified if every held-out output of the data hits, and no other does."""
+        n, m = self._share.held_out(draws), self._share.held_out(neighbour_draws)
+        if self.bound == "exact":
+            return curve_finding(claim, exact(np.array([n]), n, np.array([0]), m, alpha=alpha))
+        if self.bound == "hoeffding":
+            certified = hoeffding(n, n, 0, m, alpha=alpha)
+        else:  # a cell for each side, and one for outputs unlike any seen
+            hits, neighbour_hits = np.array([n, 0, 0]), np.array([0, m, 0])
+            certified = gilbert_mcmillan(hits, n, neighbour_hits, m, alpha=alpha)
+        return level_finding(claim, certified, best_level(claim, certified))
 
 
 def ranked(scores: Floats, ones: Floats, zeros: Floats) -> Ranked:
@@ -131,64 +153,53 @@ def ranked(scores: Floats, ones: Floats, zeros: Floats) -> Ranked:
     below = np.append(scores[kept[:-1] + 1], -np.inf)
     with np.errstate(over="ignore"):
         thresholds = np.where(np.isinf(below), below, scores[kept] / 2.0 + below / 2.0)
-    return Ranked(
-        thresholds=thresholds,
-        hits=np.cumsum(ones[order])[kept],
-        neighbour_hits=np.cumsum(zeros[order])[kept],
-    )
+    hits, neighbour_hits = (np.cumsum(counts[order])[kept] for counts in (ones, zeros))
+    return Ranked(thresholds=thresholds, hits=hits, neighbour_hits=neighbour_hits)
 
 
-def exact_promise(events: Ranked, sizes: Sizes, *, shares: int = 1) -> ExpectedBound:
-    """What exact bounds are expected to give when `alpha` is shared out over so many events."""
-    p, q = _promised(events, sizes, shares)
-    return lambda epsilon: np.asarray(p - math.exp(min(epsilon, 700.0)) * q)
+def _spaced(size: int) -> Index:
+    """Some places of `size`: all if they are few; else evenly spaced, the first doubling."""
+    if size <= 2 * _EVEN_THRESHOLDS:
+        return np.arange(size)
+    even = np.linspace(0, size - 1, _EVEN_THRESHOLDS).astype(np.intp)
+    powers = 1.4 ** np.arange(2.0, math.log(size / _EVEN_THRESHOLDS, 1.4) + 3)
+    doubling = powers.astype(np.intp)
+    return np.unique(np.concatenate([doubling[doubling < size], even]))
 
 
-def hoeffding_promise(events: Ranked, sizes: Sizes) -> ExpectedBound:
+def expected_exact(events: Ranked, sizes: Sizes, *, shares: int = 1) -> EventBounds:
+    """What exact bounds are expected to give if `shares` events share alpha."""
+    p, q = _expected(events, sizes, shares)
+    return lambda epsilon: np.asarray(p - exp(epsilon) * q)
+
+
+def expected_hoeffding(events: Ranked, sizes: Sizes) -> EventBounds:
     """What Hoeffding's bound is expected to give."""
-    p, q = events.hits / events.draws, events.neighbour_hits / events.neighbour_draws
-
-    def promise(epsilon: float) -> Floats:
-        scale = math.exp(min(epsilon, 300.0))
-        spread = 1.0 / sizes.draws + scale**2 / sizes.neighbour_draws
-        return np.asarray(p - scale * q - math.sqrt(spread * math.log(1.0 / sizes.alpha) / 2.0))
-
-    return promise
+    p, q = events.hits / events.hits[-1], events.neighbour_hits / events.neighbour_hits[-1]
+    penalty = hoeffding(0, sizes.draws, 0, sizes.neighbour_draws, alpha=sizes.alpha)
+    return lambda epsilon: np.asarray(p - exp(epsilon) * q + penalty(epsilon))
 
 
-def strongest(claim: Claim, promise: ExpectedBound) -> tuple[float, int]:
-    """The largest strength of a claim that some event promises to refute, and that event.
+def strongest(claim: Claim, expected: EventBounds) -> tuple[float, int]:
+    """The largest strength of a claim that some event is expected to refute, and that event.
 
-    Where none does, or the claim has no strength: the largest excess over the claim and its event.
-
-    >>> from dpaudit.claims import PureDP
-    >>> strength, event = strongest(
-    ...     PureDP(1.0),
-    ...     lambda epsilon: np.array([0.5, 0.9]) - np.exp(epsilon) * np.array([0.1, 0.3]),
-    ... )
-    >>> print(round(strength, 4), event)  # log(0.5 / 0.1)
-    1.6094 0
+    Where there is none, or the claim has no strength: the largest excess over the claim.
     """
-    if isinstance(claim, Scalable):
-        strength = largest_refuted(
-            lambda value: _promises(claim.with_strength(value), promise),
-            claim.strength,
-            steps=_STEPS,
-        )
-        if strength > 0.0:
-            found = promised_excess(claim.with_strength(strength), promise)
-            return strength, int(np.argmax(found))
-    found = promised_excess(claim, promise)
+
+    def refuted(other: Claim) -> bool:
+        return bool(expected_excess(other, expected).max() > 0.0)
+
+    strength = largest_strength(claim, refuted, steps=_BISECTIONS)
+    if strength is not None and strength > 0.0 and isinstance(claim, Scalable):
+        found = expected_excess(claim.with_strength(strength), expected)
+        return strength, int(np.argmax(found))
+    found = expected_excess(claim, expected)
     return float(found.max()), int(np.argmax(found))
 
 
-def _promises(claim: Claim, promise: ExpectedBound) -> bool:
-    return bool(promised_excess(claim, promise).max() > 0.0)
-
-
-def promised_excess(claim: Claim, promise: ExpectedBound) -> Floats:
-    """By how much each event promises to exceed what the claim allows, at its best level."""
-    excess = [promise(level) - delta for level, delta in levels_of(claim)]
+def expected_excess(claim: Claim, expected: EventBounds) -> Floats:
+    """By how much each event is expected to exceed what the claim allows, at its best level."""
+    excess = [expected(level) - delta for level, delta in levels_of(claim)]
     return np.asarray(np.max(excess, axis=0))
 
 
@@ -199,60 +210,51 @@ def best_level(claim: Claim, bound: LevelBound) -> float:
 
 def levels_of(claim: Claim) -> Sequence[tuple[float, float]]:
     """Levels with their deltas at which a claim is worth testing."""
-    if isinstance(claim, GaussianDP | ZCDP | RenyiDP):
-        return _levels_of_value(claim)  # a bisection asks for the same strengths again and again
+    # A bisection asks for the same strengths again and again.
+    return _cached_levels(claim) if isinstance(claim, Hashable) else _levels(claim)
+
+
+def _levels(claim: Claim) -> Sequence[tuple[float, float]]:
     tangents = getattr(claim, "tangents", None)
     if callable(tangents):
-        points: Sequence[tuple[float, float]] = tangents(_LEVELS)
+        points: Sequence[tuple[float, float]] = tangents(_PROFILE_LEVELS)
         return points
-    return tangent_points(claim.delta, falling_span(claim.delta), _LEVELS)
+    return tangent_points(claim.delta, falling_span(claim.delta), _PROFILE_LEVELS)
 
 
-@lru_cache(maxsize=512)
-def _levels_of_value(claim: GaussianDP | ZCDP | RenyiDP) -> Sequence[tuple[float, float]]:
-    return claim.tangents(_LEVELS)
+_cached_levels = lru_cache(maxsize=512)(_levels)
 
 
 def exact_events(claim: Claim, events: Ranked, sizes: Sizes) -> list[int]:
     """The one or two events to certify with exact bounds.
 
-    One promises to refute the largest strength. Where half of alpha promises to refute the claim
+    One is expected to refute the largest strength. Where half of alpha should refute the claim
     anyway, the other half goes to the event with the largest divergence at the claim's own level.
     """
-    _, first = strongest(claim, exact_promise(events, sizes))
-    halved = promised_excess(claim, exact_promise(events, sizes, shares=2))
+    _, first = strongest(claim, expected_exact(events, sizes))
+    halved = expected_excess(claim, expected_exact(events, sizes, shares=2))
     second = int(np.argmax(halved))
     return [first, second] if halved[first] > 0.0 and second != first else [first]
 
 
 def curve_events(events: Ranked, sizes: Sizes) -> list[int]:
-    """About a dozen events that promise the best curve, from epsilon = 0 to the highest reached."""
-    p, q = _promised(events, sizes, _CURVE)
+    """About a dozen events that should give the best curve, from epsilon = 0 to the highest."""
+    p, q = _expected(events, sizes, _CURVE_EVENTS)
     with np.errstate(divide="ignore"):
-        reach = float(np.max(np.log(p) - np.log(q)))
-    levels = np.linspace(0.0, max(reach, 0.0), _CURVE)
+        highest = float(np.max(np.log(p) - np.log(q)))
+    levels = np.linspace(0.0, max(highest, 0.0), _CURVE_EVENTS)
     return sorted({int(np.argmax(p - math.exp(level) * q)) for level in levels})
 
 
-def _promised(events: Ranked, sizes: Sizes, shares: int) -> tuple[Floats, Floats]:
+def _expected(events: Ranked, sizes: Sizes, shares: int) -> tuple[Floats, Floats]:
     """A lower bound on `P(A)` and an upper one on `Q(A)`, as if held-out outputs hit as expected.
 
     Both are set back by the training counts' own standard error first.
     """
     z = -NormalDist().inv_cdf(sizes.alpha / (2 * shares))
-    missed = upper_bound(events.draws - events.hits, events.draws, _CAUTION)
-    hit = upper_bound(events.neighbour_hits, events.neighbour_draws, _CAUTION)
+    draws, neighbour_draws = float(events.hits[-1]), float(events.neighbour_hits[-1])
+    missed = upper_bound(draws - events.hits, draws, _CAUTION)
+    hit = upper_bound(events.neighbour_hits, neighbour_draws, _CAUTION)
     p = 1.0 - upper_bound(missed * sizes.draws, sizes.draws, z)
     q = upper_bound(hit * sizes.neighbour_draws, sizes.neighbour_draws, z)
     return np.asarray(np.maximum(p, 0.0)), q
-
-
-def _spaced(size: int) -> npt.NDArray[np.intp]:
-    """Some places of `size`: all if they are few; else evenly spaced, the first doubling."""
-    if size <= 2 * _THRESHOLDS:
-        return np.arange(size)
-    even = np.linspace(0, size - 1, _THRESHOLDS).astype(np.intp)
-    doubling = np.unique(
-        (1.4 ** np.arange(2.0, math.log(size / _THRESHOLDS, 1.4) + 3)).astype(np.intp)
-    )
-    return np.unique(np.concatenate([doubling[doubling < size], even]))

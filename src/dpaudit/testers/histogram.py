@@ -1,47 +1,60 @@
-"""The histogram tester: cells that are likelier on one side, certified on outputs held out."""
+"""The histogram tester: cells that are likelier on one side, certified on outputs held out.
+
+Cells are products of bins of the columns, or whole outputs. They are made from training outputs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from dpaudit.arrays import Counts, Floats
-from dpaudit.claims import Claim, PureDP
-from dpaudit.guessing import LabelledRows, Samples, Share
-from dpaudit.testers.batch import Examiner, Finding, refuse_if_powerless
-from dpaudit.testers.cells import Cells, candidates
-from dpaudit.testers.event_bound import (
-    Curve,
-    LevelBound,
-    allowed,
-    curve_finding,
-    exact,
-    gilbert_mcmillan,
-    level_finding,
-)
+from dpaudit.arrays import Counts, Floats, Index
+from dpaudit.claims import Claim
+from dpaudit.guessing import LabelledRows, Share, row_keys
+from dpaudit.outputs import Table
+from dpaudit.testers.event_bound import LevelBound, gilbert_mcmillan, level_finding
 from dpaudit.testers.event_choice import (
+    EventTester,
+    HeldOutScores,
     Ranked,
     Sizes,
-    Trial,
     best_level,
-    exact_promise,
+    expected_exact,
     ranked,
     strongest,
 )
+from dpaudit.testers.tester import Finding, Parts, Rng, check_choices
 
-_SHARE = Share(training=0.4, most=50_000)
+Keys: TypeAlias = npt.NDArray[np.uint64]
+KeyMaker: TypeAlias = Callable[[Table], Callable[[Table], Keys]]
+
 _FOLDS = 4  # a cell's score comes from the other folds than the outputs it ranks
+_HEAVY_SHARE = (
+    0.01  # a value with this share of a column is a cell of its own, however few the bins
+)
+_COLUMN_BINS = (2, 4, 8, 16, 32, 64, 128, 512)  # numbers of bins tried for one column
+_FINE_BINS = 64  # from this number of bins on, the tails are cut finer
+_MIN_TAIL_OUTPUTS = 8  # in the outermost cell of a tail
+# Numbers of columns, and of bins of each, tried for vectors; and of bins of all columns.
+_VECTOR_BINS = ((1, 8), (1, 32), (2, 4), (2, 8), (3, 4), (4, 2), (8, 2))
+_ALL_COLUMNS_BINS = (2, 4, 8)
+_MIN_REPEATS = 3  # times that a whole output was seen to be a cell
+_MIN_CELL_OUTPUTS = 4  # training outputs in a cell, on average
+_RANKING_OUTPUTS = 20_000  # by which columns are ranked
+_MAX_GRID_COLUMNS = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistogramTester(Examiner):
+class HistogramTester(EventTester):
     """Count both sides in cells, and bound `P(A) - e^epsilon Q(A)` of the cells that tell most.
 
     `bins` is a number of bins for every column, `"atoms"` for whole outputs, or `"auto"`, which
-    tries several on four tenths of the outputs and takes what promises the best bound on the
-    others. Words, NaN, infinities and values that repeat are cells of their own. With
+    tries several on four tenths of the outputs and takes those with the best bound to be expected
+    on the others. Words, NaN, infinities and repeated values are cells of their own. With
     `bound="exact"` one set of cells is bounded as by Clopper and Pearson; `"gilbert-mcmillan"`
     bounds the sum over all cells (Gilbert and McMillan 2018, "Property testing for differential
     privacy").
@@ -56,6 +69,7 @@ class HistogramTester(Examiner):
 
     bins: int | Literal["auto", "atoms"] = "auto"
     bound: Literal["exact", "gilbert-mcmillan"] = "exact"
+    _share = Share(training=0.4, most=50_000)
 
     def __post_init__(self) -> None:
         whole = isinstance(self.bins, int) and not isinstance(self.bins, bool) and self.bins >= 2
@@ -63,96 +77,37 @@ class HistogramTester(Examiner):
             raise ValueError(
                 f'bins must be "auto", "atoms" or a whole number >= 2, got {self.bins!r}.'
             )
-        if self.bound not in ("exact", "gilbert-mcmillan"):
-            raise ValueError(f'bound must be "exact" or "gilbert-mcmillan", got {self.bound!r}.')
+        check_choices(self, bound=("exact", "gilbert-mcmillan"))
 
-    def threshold(self, claim: Claim) -> float:
-        """The claim's delta; 0 for a profile, of which the excess is bounded."""
-        return allowed(claim)
-
-    def examine(
-        self,
-        outputs: Samples,
-        neighbour_outputs: Samples,
-        claim: Claim,
-        *,
-        alpha: float,
-        rng: np.random.Generator,
-    ) -> Finding:
-        """Choose cells and certify them, in the divergence and in the claim's own parameter."""
-        train, held_out = _SHARE.part(outputs, neighbour_outputs, rng)
-        refuse_if_powerless(self, claim, len(outputs), len(neighbour_outputs), alpha=alpha)
+    def _certify(self, parts: Parts, claim: Claim, *, alpha: float, rng: Rng) -> Finding:
         if self.bound == "exact":
-            trial = self._trial(train, held_out, claim, alpha)
-            return trial.finding(claim, alpha=alpha, bound="exact")
-        return self._plug_in(train, held_out, claim, alpha)
+            return super()._certify(parts, claim, alpha=alpha, rng=rng)
+        learned, held_out = parts
+        sizes = Sizes.of(held_out.labels, alpha)
 
-    def curve(
-        self,
-        outputs: Samples,
-        neighbour_outputs: Samples,
-        *,
-        alpha: float,
-        rng: np.random.Generator,
-    ) -> Curve:
-        """Certify the whole privacy profile from below, with exact bounds on a dozen events."""
-        train, held_out = _SHARE.part(outputs, neighbour_outputs, rng)
-        return self._trial(train, held_out, PureDP(0.0), alpha).curve(alpha=alpha)
+        def excess(cells: Cells) -> tuple[float, float]:
+            expected = _expected_plug_in(cells.counts(learned), sizes)
+            level = best_level(claim, expected)
+            return expected(level) - claim.delta(level), level
 
-    def best(self, claim: Claim, draws: int, neighbour_draws: int, *, alpha: float) -> Finding:
-        """What would be certified if every held-out output of the data hit, and none other did."""
-        n, m = _SHARE.held_out(draws), _SHARE.held_out(neighbour_draws)
-        if self.bound == "exact":
-            return curve_finding(claim, exact(np.array([n]), n, np.array([0]), m, alpha=alpha))
-        # A cell for each side, and the one for outputs unlike any seen.
-        certified = gilbert_mcmillan(np.array([n, 0, 0]), n, np.array([0, m, 0]), m, alpha=alpha)
-        return level_finding(claim, certified, best_level(claim, certified))
-
-    def _trial(
-        self, train: LabelledRows, held_out: LabelledRows, claim: Claim, alpha: float
-    ) -> Trial:
-        """The cells that promise to refute the largest strength, scored by their log-odds."""
-        sizes = _sizes(held_out, alpha)
-        best: tuple[float, Cells, Ranked, Floats] | None = None
-        for cells in candidates(train, self.bins):
-            events, log_odds = _ranked_cells(train, cells)
-            strength, _ = strongest(claim, exact_promise(events, sizes))
-            if best is None or strength > best[0]:
-                best = strength, cells, events, log_odds
-        assert best is not None
-        _, cells, events, log_odds = best
-        scores = log_odds[cells.index(held_out.table)]
-        return Trial(events=events, scores=scores, labels=held_out.labels)
-
-    def _plug_in(
-        self, train: LabelledRows, held_out: LabelledRows, claim: Claim, alpha: float
-    ) -> Finding:
-        """The cells and the level at which the whole histogram promises most."""
-        sizes = _sizes(held_out, alpha)
-        best: tuple[float, Cells, float] | None = None
-        for cells in candidates(train, self.bins):
-            promise = _promised_plug_in(_counts(train, cells), sizes)
-            level = best_level(claim, promise)
-            excess = promise(level) - claim.delta(level)
-            if best is None or excess > best[0]:
-                best = excess, cells, level
-        assert best is not None
-        _, cells, level = best
-        ones, zeros = _counts(held_out, cells)
+        choice = [(*excess(cells), cells) for cells in candidates(learned, self.bins)]
+        _, level, cells = max(choice, key=lambda each: each[0])
+        ones, zeros = cells.counts(held_out)
         certified = gilbert_mcmillan(ones, sizes.draws, zeros, sizes.neighbour_draws, alpha=alpha)
         return level_finding(claim, certified, level)
 
-
-def _sizes(held_out: LabelledRows, alpha: float) -> Sizes:
-    draws = int(np.count_nonzero(held_out.labels))
-    return Sizes(draws=draws, neighbour_draws=len(held_out.labels) - draws, alpha=alpha)
-
-
-def _counts(part: LabelledRows, cells: Cells) -> tuple[Counts, Counts]:
-    index = cells.index(part.table)
-    ones = np.bincount(index[part.labels], minlength=cells.count)
-    zeros = np.bincount(index[~part.labels], minlength=cells.count)
-    return ones, zeros
+    def _scored(self, parts: Parts, claim: Claim, *, alpha: float, rng: Rng) -> HeldOutScores:
+        """The cells expected to refute the largest strength, scored by their log-odds."""
+        train, held_out = parts
+        sizes = Sizes.of(held_out.labels, alpha)
+        choice = []
+        for cells in candidates(train, self.bins):
+            events, log_odds = _ranked_cells(train, cells)
+            strength, _ = strongest(claim, expected_exact(events, sizes))
+            choice.append((strength, cells, events, log_odds))
+        _, cells, events, log_odds = max(choice, key=lambda each: each[0])
+        scores = log_odds[cells.index(held_out.table)]
+        return HeldOutScores(events=events, scores=scores, labels=held_out.labels)
 
 
 def _ranked_cells(train: LabelledRows, cells: Cells) -> tuple[Ranked, Floats]:
@@ -175,13 +130,130 @@ def _log_odds(counts: Floats) -> Floats:
     return np.asarray(np.log(shares[:, 1]) - np.log(shares[:, 0]))
 
 
-def _promised_plug_in(counts: tuple[Counts, Counts], sizes: Sizes) -> LevelBound:
+def _expected_plug_in(counts: tuple[Counts, Counts], sizes: Sizes) -> LevelBound:
     """The bound on held-out outputs if their sum were that of training, less its expected error."""
     ones, zeros = counts
-    draws, neighbour_draws = int(ones.sum()), int(zeros.sum())
-    sure = gilbert_mcmillan(ones, draws, zeros, neighbour_draws, alpha=1.0)
     nothing = np.zeros_like(ones)
+    sure = gilbert_mcmillan(ones, int(ones.sum()), zeros, int(zeros.sum()), alpha=1.0)
     penalty = gilbert_mcmillan(
         nothing, sizes.draws, nothing, sizes.neighbour_draws, alpha=sizes.alpha
     )
     return lambda epsilon: sure(epsilon) + penalty(epsilon)
+
+
+class Cells:
+    """A partition of the outputs; those unlike all training outputs share the last cell.
+
+    >>> from dpaudit.outputs import Encoder
+    >>> encoder = Encoder()
+    >>> cells = Cells(Encoder().encode(np.arange(100.0)), grid(columns=(0,), bins=4))
+    >>> np.bincount(cells.index(encoder.encode(np.arange(100.0)))).tolist(), cells.count
+    ([25, 25, 25, 25], 5)
+    """
+
+    def __init__(self, table: Table, key_maker: KeyMaker) -> None:
+        self._keys_of = key_maker(table)
+        keys, counts = np.unique(self._keys_of(table), return_counts=True)
+        self._keys = keys[counts >= (_MIN_REPEATS if key_maker is whole else 1)]
+        self.count = len(self._keys) + 1
+
+    def index(self, table: Table) -> Index:
+        """The cell of every output."""
+        if len(self._keys) == 0:
+            return np.zeros(len(table), dtype=np.intp)
+        keys = self._keys_of(table)
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[place] == keys, place, len(self._keys))
+
+    def counts(self, part: LabelledRows) -> tuple[Counts, Counts]:
+        """How many outputs of the data, and of the neighbour, each cell holds."""
+        index = self.index(part.table)
+        ones = np.bincount(index[part.labels], minlength=self.count)
+        return ones, np.bincount(index[~part.labels], minlength=self.count)
+
+
+def whole(_: Table) -> Callable[[Table], Keys]:
+    """Whole outputs that repeat as cells."""
+    return row_keys
+
+
+def grid(*, columns: tuple[int, ...], bins: int) -> KeyMaker:
+    """Products of bins: of equal weight for numbers, one for every word and repeated value."""
+
+    def make(table: Table) -> Callable[[Table], Keys]:
+        edges = [_edges(table, column, bins) for column in columns]
+
+        def keys(table: Table) -> Keys:
+            places = np.empty((len(table), len(columns)))
+            for at, column in enumerate(columns):
+                places[:, at] = np.searchsorted(edges[at], table.numbers[:, column], side="right")
+                if table.atoms is not None:
+                    codes = table.atoms[:, column]
+                    places[:, at] = np.where(codes < 0, places[:, at], -1.0 - codes)
+            return row_keys(Table(places, None))
+
+        return keys
+
+    return make
+
+
+def candidates(train: LabelledRows, bins: int | Literal["auto", "atoms"]) -> list[Cells]:
+    """The partitions to choose from: the one given, or several, coarse ones first."""
+    table = train.table
+    if bins == "atoms":
+        return [Cells(table, whole)]
+    if bins != "auto":
+        return [Cells(table, grid(columns=tuple(range(table.columns)), bins=bins))]
+    made = [Cells(table, key_maker) for key_maker in _automatic(train)]
+    most = max(2, len(table) // _MIN_CELL_OUTPUTS)
+    few = [cells for cells in made if cells.count <= most]
+    return few or [min(made, key=lambda cells: cells.count)]
+
+
+def _automatic(train: LabelledRows) -> Iterator[KeyMaker]:
+    if train.table.columns == 1:
+        for bins in _COLUMN_BINS:
+            yield grid(columns=(0,), bins=bins)
+    else:
+        ordered = _telling_columns(train)
+        tried = *_VECTOR_BINS, *((_MAX_GRID_COLUMNS, bins) for bins in _ALL_COLUMNS_BINS)
+        shapes = {(min(wide, len(ordered)), bins) for wide, bins in tried}
+        for columns, bins in sorted(shapes, key=lambda shape: shape[1] ** shape[0]):
+            yield grid(columns=tuple(ordered[:columns]), bins=bins)
+    yield whole
+
+
+def _telling_columns(train: LabelledRows) -> list[int]:
+    """The columns by how far the sides differ in each alone: by a chi-squared distance."""
+    some = train.take(slice(_RANKING_OUTPUTS))
+    distances = []
+    for column in range(some.table.columns):
+        ones, zeros = Cells(some.table, grid(columns=(column,), bins=8)).counts(some)
+        p, q = ones / max(ones.sum(), 1), zeros / max(zeros.sum(), 1)
+        distances.append(float(((p - q) ** 2 / np.maximum(p + q, 1e-300)).sum()))
+    return sorted(range(len(distances)), key=lambda column: -distances[column])
+
+
+def _edges(table: Table, column: int, bins: int) -> Floats:
+    """Edges of the cells `[edge, next edge)`: quantiles, and both sides of repeated values."""
+    numbers = table.numbers[:, column]
+    ordered = np.sort(numbers if table.atoms is None else numbers[table.atoms[:, column] < 0])
+    if len(ordered) == 0:
+        return np.empty(0)
+    values, counts = np.unique(ordered, return_counts=True)
+    heavy = counts >= max(4.0, min(_HEAVY_SHARE, 0.25 / bins) * len(ordered))
+    often = values[heavy | (counts >= 8.0 * max(len(ordered) / len(values), 1.0))]
+    rest = ordered[~np.isin(ordered, often)] if len(often) else ordered
+    cuts = rest[_cuts(len(rest), bins)] if len(rest) else rest
+    return np.unique(np.concatenate([cuts, often, np.nextafter(often, np.inf)]))
+
+
+def _cuts(size: int, bins: int) -> Index:
+    """Where to cut `size` ordered values: evenly, and from fine bins on doubling in the tails."""
+    even = (np.arange(1, bins) * size) // bins
+    if bins < _FINE_BINS:
+        return np.unique(even)
+    doublings = int(np.log2(max(size / bins / _MIN_TAIL_OUTPUTS, 1.0))) + 1
+    doubling = _MIN_TAIL_OUTPUTS * 2 ** np.arange(doublings)
+    doubling = doubling[doubling < size]
+    return np.unique(np.concatenate([even, doubling, size - doubling]))

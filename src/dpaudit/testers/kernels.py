@@ -1,15 +1,15 @@
-"""Kernels on outputs: how alike two of them are, from 0 to 1, and what blocks of them say.
+"""Kernels on outputs: how alike two outputs are, from 0 to 1.
 
 The squared discrepancy of `P` and `Q` is `E k(x,x') - 2 E k(x,y) + E k(y,y')`. Each block of
-outputs gives one unbiased estimate of it, in [-2, 2]; those of separate blocks are independent.
+outputs gives one unbiased estimate of it (docs/mathematics.md, section 7).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,42 +20,42 @@ from dpaudit.outputs import Table, stack
 Codes: TypeAlias = npt.NDArray[np.int32]
 Kind: TypeAlias = Literal["rbf", "laplacian"]
 
-_FARTHEST = 1e100  # coordinates end here, so that their squares are finite
-_RANKED = 2_048  # outputs of a side that ranks are learned from
-_AT_ONCE = 32_768  # similarities worked out at once: what a processor keeps at hand
+_MAX_COORDINATE = 1e100  # so that squares are finite
+_RANKING_OUTPUTS = 2_048  # of a side, from which ranks are learned
+_SIMILARITIES_AT_ONCE = 32_768  # what a processor's cache holds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
     """Outputs as points, columns first: a coordinate for every cell, a code where it is an atom."""
 
-    coordinates: Floats  # (columns, ...); 0.0 where the cell is an atom
-    codes: Codes | None  # likewise; -1 where the cell is a number; None: no atoms at all
+    coordinates: Floats  # (columns, points) or (columns, points of a block, blocks); 0.0 for atoms
+    codes: Codes | None  # likewise; -1 for numbers; None if there are no atoms at all
 
     @property
     def count(self) -> int:
-        """How many points there are, or in each block."""
+        """The number of points, or of points in each block."""
         return int(self.coordinates.shape[1])
+
+    def each(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Points:
+        """The points after the same change of both arrays."""
+        return Points(change(self.coordinates), None if self.codes is None else change(self.codes))
 
     def blocks(self, count: int, size: int) -> Points:
         """The first `count * size` points in blocks: shape (columns, size, count)."""
-        shape = (len(self.coordinates), size, count)
-        codes = None if self.codes is None else self.codes[:, : size * count].reshape(shape)
-        return Points(self.coordinates[:, : size * count].reshape(shape), codes)
+        return self.each(lambda part: part[:, : size * count].reshape(len(part), size, count))
+
+    def along(self, columns: slice) -> Points:
+        """Some of the columns."""
+        return self.each(lambda part: part[columns])
+
+    def part(self, chosen: slice) -> Points:
+        """Some of the points, or of the blocks."""
+        return self.each(lambda part: part[..., chosen])
 
     def code(self, column: int) -> Codes:
         """The codes of a column; one -1 for all where there are no atoms."""
         return np.array(-1, dtype=np.int32) if self.codes is None else self.codes[column]
-
-    def along(self, columns: slice) -> Points:
-        """Some of the columns."""
-        codes = None if self.codes is None else self.codes[columns]
-        return Points(self.coordinates[columns], codes)
-
-    def part(self, chosen: slice) -> Points:
-        """Some of the points, or of the blocks."""
-        codes = None if self.codes is None else self.codes[..., chosen]
-        return Points(self.coordinates[..., chosen], codes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,7 @@ class Kernel:
 
     The distance is Euclidean for rbf and the sum over columns for laplacian. An atom is at distance
     `far` from every number and every other atom of its column, and at none from itself. That may
-    cost the kernel its positive definiteness, but not the bound: for any `0 <= k <= 1`,
-    `E k(x,x') - 2 E k(x,y) + E k(y,y') <= 2 TV^2`, since `P - Q` is two masses of weight TV.
+    cost the kernel its positive definiteness, which the bound does not need.
 
     >>> from dpaudit.outputs import Encoder
     >>> points = as_they_are(Encoder().encode([0.0, 2.0, None]))
@@ -82,13 +81,13 @@ class Kernel:
         """The kernel at pairs of points; arrays broadcast."""
         total = _distance(self.kind, self.far, first, second)
         scale = 2.0 * self.bandwidth**2 if self.kind == "rbf" else self.bandwidth
-        with np.errstate(over="ignore"):  # of a float32, six times as fast: exp(-inf) is 0
+        with np.errstate(over="ignore"):  # exp(-inf) is 0; of float32, exp is six times as fast
             exponent = np.multiply(total, -1.0 / scale, out=total).astype(np.float32)
         return np.exp(exponent, out=exponent)
 
 
 def _distance(kind: Kind, far: float, first: Points, second: Points) -> Floats:
-    """The distances that a kernel goes by: squared for rbf."""
+    """The distances that a kernel uses: squared for rbf."""
     total = np.zeros(())
     for column in range(len(first.coordinates)):
         gap = first.coordinates[column] - second.coordinates[column]
@@ -99,14 +98,11 @@ def _distance(kind: Kind, far: float, first: Points, second: Points) -> Floats:
     return total
 
 
-def median_distance(kind: Kind, far: float, first: Points, second: Points) -> float:
-    """The median distance of outputs that differ, within and across the sides; 1 if none do.
+ToPoints: TypeAlias = Callable[[Table, slice], Points]  # of some columns
 
-    >>> from dpaudit.outputs import Encoder
-    >>> zeros, ones = (as_they_are(Encoder().encode(x)) for x in (np.zeros(9), np.ones(9)))
-    >>> median_distance("rbf", 1.0, zeros, ones)
-    1.0
-    """
+
+def median_distance(kind: Kind, far: float, first: Points, second: Points) -> float:
+    """The median distance of outputs that differ, within and across the sides; 1 if none do."""
     length = min(first.count, second.count) // 2 * 2
     even, odd = slice(0, length, 2), slice(1, length, 2)
     pairs = [
@@ -129,8 +125,6 @@ def block_means(
 
     Within a side every two different points of a block are compared, across the sides all of them:
     the unbiased two-sample U-statistic (Gretton et al. 2012, "A kernel two-sample test", lemma 6).
-    Blocks of two by two take linear time in all (lemma 14 there), larger ones vary less (Zaremba,
-    Gretton and Blaschko 2013, "B-test: a non-parametric, low variance kernel two-sample test").
 
     >>> from dpaudit.outputs import Encoder
     >>> data, neighbour = (as_they_are(Encoder().encode([x] * 4)) for x in (0.0, 9.0))
@@ -140,43 +134,33 @@ def block_means(
     """
     data, neighbour = first.blocks(blocks, sizes[0]), second.blocks(blocks, sizes[1])
     means = np.empty(blocks)
-    for chosen in _stretches(blocks, _AT_ONCE // (sizes[0] * sizes[1]) + 1):
+    step = _SIMILARITIES_AT_ONCE // (sizes[0] * sizes[1]) + 1
+    for start in range(0, blocks, step):
+        chosen = slice(start, start + step)
         left, right = data.part(chosen), neighbour.part(chosen)
         means[chosen] = _within(kernel, left) + _within(kernel, right)
-        across = kernel.similarity(_spread(left, 2), _spread(right, 1))
+        every = left.each(lambda part: part[:, :, None]), right.each(lambda part: part[:, None])
+        across = kernel.similarity(*every)
         means[chosen] -= 2.0 * across.mean(axis=(0, 1), dtype=np.float64)
     return means
 
 
 def _within(kernel: Kernel, points: Points) -> Floats:
     """The mean similarity of two different points of each block."""
-    first, second = (
-        Points(points.coordinates[:, each], None if points.codes is None else points.codes[:, each])
-        for each in _pairs(points.count)
-    )
-    return np.asarray(kernel.similarity(first, second).mean(axis=0, dtype=np.float64))
+    first, second = _pairs(points.count)
+    sides = points.each(lambda part: part[:, first]), points.each(lambda part: part[:, second])
+    return np.asarray(kernel.similarity(*sides).mean(axis=0, dtype=np.float64))
 
 
 @cache
 def _pairs(size: int) -> tuple[Index, Index]:
-    """The two places of every pair among so many points."""
+    """The two places of every pair among `size` points."""
     return np.triu_indices(size, k=1)
-
-
-def _spread(points: Points, axis: int) -> Points:
-    """Add an axis, so that every point of one side meets every point of the other."""
-    codes = None if points.codes is None else np.expand_dims(points.codes, axis)
-    return Points(np.expand_dims(points.coordinates, axis), codes)
-
-
-def _stretches(length: int, step: int) -> Iterator[slice]:
-    for start in range(0, length, step):
-        yield slice(start, start + step)
 
 
 def as_they_are(table: Table, columns: slice = slice(None)) -> Points:
     """Outputs as points in their own units, up to 1e100 from the origin."""
-    numbers = np.clip(table.numbers[:, columns], -_FARTHEST, _FARTHEST)
+    numbers = np.clip(table.numbers[:, columns], -_MAX_COORDINATE, _MAX_COORDINATE)
     return Points(np.ascontiguousarray(numbers.T), _codes(table, columns))
 
 
@@ -184,50 +168,40 @@ def _codes(table: Table, columns: slice) -> Codes | None:
     return None if table.atoms is None else np.ascontiguousarray(table.atoms[:, columns].T)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranks:
-    """A scale for every column that needs no units: the share of the training outputs below.
-
-    However large, however close together outputs are, those that differ get different ranks, if
-    training outputs lie between them or repeat them.
+def ranks_of(data: Table, neighbour: Table) -> ToPoints:
+    """Scales that need no units: of each column, the share of the training outputs below.
 
     >>> from dpaudit.outputs import Encoder
     >>> table = Encoder().encode(np.array([0.0, 1e-9, 1e300, np.inf]))
-    >>> Ranks.of(table, table).points(table).coordinates.round(3)
+    >>> ranks_of(table, table)(table, slice(None)).coordinates.round(3)
     array([[0.167, 0.5 , 0.833, 0. ]])
     """
+    training = stack([side.take(slice(_RANKING_OUTPUTS)) for side in (data, neighbour)])
+    scales = [_mid_ranks(training, column) for column in range(training.columns)]
 
-    values: tuple[Floats, ...]  # of each column, in order, each once
-    middle: tuple[Floats, ...]  # the mid-rank of each, in (0, 1)
-
-    @classmethod
-    def of(cls, data: Table, neighbour: Table) -> Ranks:
-        """Learn the scales from training outputs of both sides; a few thousand are enough."""
-        table = stack([side.take(slice(_RANKED)) for side in (data, neighbour)])
-        found = [_ranked(table, column) for column in range(table.columns)]
-        return cls(tuple(values for values, _ in found), tuple(middle for _, middle in found))
-
-    def points(self, table: Table, columns: slice = slice(None)) -> Points:
-        """Outputs as points on these scales."""
+    def points(table: Table, columns: slice) -> Points:
         chosen = range(table.columns)[columns]
-        coordinates = np.stack([self._rank(table.numbers[:, each], each) for each in chosen])
+        coordinates = np.stack([_rank(table.numbers[:, each], *scales[each]) for each in chosen])
         if table.atoms is not None:
             coordinates[table.atoms[:, columns].T >= 0] = 0.0
         return Points(coordinates, _codes(table, columns))
 
-    def _rank(self, numbers: Floats, column: int) -> Floats:
-        values, middle = self.values[column], self.middle[column]
-        if len(values) == 0:
-            return np.zeros(len(numbers))
-        place = np.searchsorted(values, numbers)
-        nearest = np.minimum(place, len(values) - 1)
-        between = np.concatenate([[0.0], 0.5 * (middle[1:] + middle[:-1]), [1.0]])
-        return np.where(values[nearest] == numbers, middle[nearest], between[place])
+    return points
 
 
-def _ranked(table: Table, column: int) -> tuple[Floats, Floats]:
+def _mid_ranks(table: Table, column: int) -> tuple[Floats, Floats]:
+    """The numbers of a column, in order, each once, and the mid-rank of each, in (0, 1)."""
     numbers = table.numbers[:, column]
     if table.atoms is not None:
         numbers = numbers[table.atoms[:, column] < 0]
     values, counts = np.unique(numbers, return_counts=True)
     return values, (np.cumsum(counts) - 0.5 * counts) / max(len(numbers), 1)
+
+
+def _rank(numbers: Floats, values: Floats, middle: Floats) -> Floats:
+    if len(values) == 0:
+        return np.zeros(len(numbers))
+    place = np.searchsorted(values, numbers)
+    nearest = np.minimum(place, len(values) - 1)
+    between = np.concatenate([[0.0], 0.5 * (middle[1:] + middle[:-1]), [1.0]])
+    return np.where(values[nearest] == numbers, middle[nearest], between[place])

@@ -9,42 +9,41 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from dpaudit.arrays import Floats
 from dpaudit.bounds import mean_lower
-from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable
+from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.errors import UnsupportedClaim
-from dpaudit.guessing import LabelledRows, Samples, Share
-from dpaudit.testers.batch import Examiner, Finding, refuse_if_powerless
+from dpaudit.guessing import LabelledRows, Share
 from dpaudit.testers.kernels import (
-    Floats,
     Kernel,
     Kind,
     Points,
-    Ranks,
+    ToPoints,
     as_they_are,
     block_means,
     median_distance,
+    ranks_of,
 )
+from dpaudit.testers.tester import Finding, HeldOutTester, Parts, Rng, check_choices
 
 Estimator: TypeAlias = Literal["block", "linear"]
 Bound: TypeAlias = Literal["betting", "bernstein", "hoeffding"]
 Rule: TypeAlias = Literal["total-variation", "paper"]
 
-_SHARE = Share(training=0.2, most=32_768)
-_SCREENED = 2_048  # training outputs from which single columns are compared
-_MULTIPLES = (0.05, 0.2, 0.5, 1.0, 2.0)  # of the median distance: bandwidths that are tried
-_SIZES = (2, 4, 8, 16)  # points of a side in a block
-_FEWEST = 16  # training blocks that say something of their spread
+_SCREENING_OUTPUTS = 2_048  # training outputs of a side from which single columns are compared
+_BANDWIDTHS = (0.05, 0.2, 0.5, 1.0, 2.0)  # tried, in units of the median distance
+_BLOCK_SIZES = (2, 4, 8, 16)  # points of a side in a block
+_MIN_TRAINING_BLOCKS = 16  # that say something about their spread
 _FAR_RANKS, _FAR_BANDWIDTHS = 1.0, 3.0  # how far an atom is from all else, on the two scales
-_LARGEST_EPSILON = 700.0  # its exponential is still a float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MMDTester(Examiner):
+class MMDTester(HeldOutTester):
     """Test the maximum mean discrepancy of the two sides, symmetric in them.
 
     A claim bounds the total variation by `claim.delta(0)`, and for kernels from 0 to 1 the
     discrepancy is at most `sqrt(2)` times that. Part of the outputs chooses the kernel: ranks make
-    the columns comparable, the median distance or a multiple of it is the bandwidth, one column is
+    the columns comparable, the bandwidth is a multiple of the median distance, and one column is
     taken instead of all where it shows more. The others bound the mean of the block estimates.
 
     - `estimator="block"` also chooses the size of the blocks; `"linear"` takes two by two.
@@ -67,25 +66,23 @@ class MMDTester(Examiner):
     bandwidth: float | Literal["median"] = "median"
     bound: Bound = "betting"
     rule: Rule = "total-variation"
+    _share = Share(training=0.2, most=32_768)
 
     def __post_init__(self) -> None:
-        for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, "
-                    f"got {getattr(self, name)!r}."
-                )
-        if self.bandwidth != "median" and not _is_width(self.bandwidth):
+        check_choices(
+            self,
+            kernel=get_args(Kind),
+            estimator=get_args(Estimator),
+            bound=get_args(Bound),
+            rule=get_args(Rule),
+        )
+        width = self.bandwidth
+        number = isinstance(width, Real) and not isinstance(width, bool)
+        if width != "median" and not (number and 0.0 < width < math.inf):
             raise ValueError(f'bandwidth must be "median" or a number > 0, got {self.bandwidth!r}.')
 
     def threshold(self, claim: Claim) -> float:
-        """The largest discrepancy that the claim allows.
-
-        >>> round(MMDTester().threshold(PureDP(1.0)), 4)
-        0.6535
-        >>> round(MMDTester(rule="paper").threshold(PureDP(1.0)), 4)
-        1.7183
-        """
+        """The largest discrepancy that the claim allows."""
         if self.rule == "total-variation":
             return math.sqrt(2.0) * claim.delta(0.0)
         if not isinstance(claim, PureDP | ApproxDP):
@@ -93,25 +90,14 @@ class MMDTester(Examiner):
                 f'rule="paper" knows PureDP and ApproxDP, got {claim}. '
                 'Leave it out: rule="total-variation" takes every claim.'
             )
-        epsilon = min(claim.epsilon, _LARGEST_EPSILON)
         delta = claim.delta_at_epsilon if isinstance(claim, ApproxDP) else 0.0
-        return math.expm1(epsilon) + (1.0 + math.exp(-epsilon)) * delta
+        growth = math.expm1(min(claim.epsilon, 700.0))  # a finite number
+        return growth + (1.0 + math.exp(-claim.epsilon)) * delta
 
-    def examine(
-        self,
-        outputs: Samples,
-        neighbour_outputs: Samples,
-        claim: Claim,
-        *,
-        alpha: float,
-        rng: np.random.Generator,
-    ) -> Finding:
-        """Bound the discrepancy, and the claim's parameter with it."""
-        learned, held_out = _SHARE.part(outputs, neighbour_outputs, rng)
-        draws, neighbour_draws = len(outputs), len(neighbour_outputs)
-        refuse_if_powerless(self, claim, draws, neighbour_draws, alpha=alpha)
-        room = min(_SHARE.held_out(draws), _SHARE.held_out(neighbour_draws))
-        plan = self._plan(learned, room, alpha)
+    def _certify(self, parts: Parts, claim: Claim, *, alpha: float, rng: Rng) -> Finding:
+        learned, held_out = parts
+        price = math.log(1.0 / alpha) / min(map(len, held_out.sides))
+        plan = self._plan(learned, price)
         shares, guess = (_shares(plan.estimates(each)) for each in (held_out, learned))
         return self._finding(mean_lower(shares, alpha, bound=self.bound, guess=guess), claim)
 
@@ -120,7 +106,7 @@ class MMDTester(Examiner):
 
         For betting `alpha^(1/blocks)`, the most that any bound on a mean can say of ones only.
         """
-        blocks = min(_SHARE.held_out(draws), _SHARE.held_out(neighbour_draws)) // 2
+        blocks = min(map(self._share.held_out, (draws, neighbour_draws))) // 2
         if self.bound == "betting":
             share = alpha ** (1.0 / blocks) if blocks > 0 else 0.0
         else:
@@ -130,143 +116,102 @@ class MMDTester(Examiner):
     def _finding(self, share: float, claim: Claim) -> Finding:
         """From a bound on the mean of estimates brought from [-2, 2] to [0, 1]."""
         lower = math.sqrt(max(4.0 * share - 2.0, 0.0))
-        return Finding(lower_bound=lower, strength_lower=self._strength(claim, lower))
+        return self._with_strength(claim, lower)
 
-    def _strength(self, claim: Claim, lower: float) -> float | None:
-        """The largest strength of the claim whose threshold is still below the bound."""
-        if not isinstance(claim, Scalable):
-            return None
-        low, high = 0.0, 1.0
-        if self.threshold(claim.with_strength(low)) >= lower:
-            return 0.0
-        while self.threshold(claim.with_strength(high)) < lower and high < _LARGEST_EPSILON:
-            low, high = high, 2.0 * high
-        while high - low > 1e-12 * high:
-            middle = 0.5 * (low + high)
-            refuted = self.threshold(claim.with_strength(middle)) < lower
-            low, high = (middle, high) if refuted else (low, middle)
-        return low
-
-    def _plan(self, learned: LabelledRows, room: int, alpha: float) -> _Plan:
-        """Choose kernel, columns and blocks by the bound that training outputs promise."""
-        promise = _Promise(room, alpha)
+    def _plan(self, learned: LabelledRows, price: float) -> _Plan:
+        """Choose kernel, columns and blocks by the bound to be expected on the outputs held out."""
         data, neighbour = learned.sides
         if self.bandwidth == "median":
-            ranks = Ranks.of(data, neighbour)
-            first, second = ranks.points(data), ranks.points(neighbour)
-            columns, kernel = _kernel_for(self.kernel, first, second, promise)
+            points = ranks_of(data, neighbour)
+            first, second = points(data, slice(None)), points(neighbour, slice(None))
+            columns, kernel = _kernel_for(self.kernel, first, second, price)
             first, second = first.along(columns), second.along(columns)
         else:
             far = _FAR_BANDWIDTHS * self.bandwidth
             kernel = Kernel(kind=self.kernel, bandwidth=self.bandwidth, far=far)
-            ranks, columns = None, slice(None)
+            points, columns = as_they_are, slice(None)
             first, second = as_they_are(data), as_they_are(neighbour)
-        sizes = _SIZES if self.estimator == "block" else _SIZES[:1]
+        sizes = _BLOCK_SIZES if self.estimator == "block" else _BLOCK_SIZES[:1]
         fewer = min(len(data), len(neighbour))
-        known = [size for size in sizes if size == 2 or fewer >= size * _FEWEST]
-        size = min(known, key=lambda size: promise.width(kernel, first, second, size))
-        return _Plan(kernel=kernel, ranks=ranks, columns=columns, size=size, largest=sizes[-1])
-
-
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "kernel": get_args(Kind),
-    "estimator": get_args(Estimator),
-    "bound": get_args(Bound),
-    "rule": get_args(Rule),
-}
-
-
-def _is_width(value: object) -> bool:
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return False
-    return 0.0 < float(value) < math.inf
+        known = [size for size in sizes if size == 2 or fewer >= size * _MIN_TRAINING_BLOCKS]
+        size = min(
+            known, key=lambda size: _width(_means(kernel, first, second, size), price * size)
+        )
+        return _Plan(kernel=kernel, points=points, columns=columns, size=size, largest=sizes[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Plan:
-    """How to look at the outputs that were not learned from."""
+    """How to estimate the discrepancy of the outputs held out."""
 
     kernel: Kernel
-    ranks: Ranks | None  # None: outputs in their own units
+    points: ToPoints
     columns: slice
     size: int
     largest: int
 
     def estimates(self, outputs: LabelledRows) -> Floats:
-        """One estimate a block; of a larger side a block holds more."""
-        data, neighbour = outputs.sides
-        blocks = min(len(data), len(neighbour)) // self.size
+        """One estimate a block. A block holds more points of the larger side."""
+        sides = outputs.sides
+        blocks = min(map(len, sides)) // self.size
         if blocks == 0:
             return np.empty(0)
-        sizes = (
-            min(len(data) // blocks, self.largest),
-            min(len(neighbour) // blocks, self.largest),
+        m, n = (min(len(side) // blocks, self.largest) for side in sides)
+        first, second = (
+            self.points(side.take(slice(blocks * size)), self.columns)
+            for side, size in zip(sides, (m, n), strict=True)
         )
-        points = as_they_are if self.ranks is None else self.ranks.points
-        first = points(data.take(slice(blocks * sizes[0])), self.columns)
-        second = points(neighbour.take(slice(blocks * sizes[1])), self.columns)
-        return block_means(self.kernel, first, second, blocks=blocks, sizes=sizes)
+        return block_means(self.kernel, first, second, blocks=blocks, sizes=(m, n))
 
 
-@dataclass(frozen=True, slots=True)
-class _Promise:
-    """What a choice made on training outputs promises for `room` outputs a side."""
+def _expected(means: Floats, price: float) -> float:
+    """Bernstein's bound from the means of training blocks, less the standard error of their mean.
 
-    room: int
-    alpha: float
-
-    def of(self, kernel: Kernel, first: Points, second: Points, size: int) -> float:
-        """Bernstein's bound from the training blocks, less what their own mean may be off."""
-        means = _estimates(kernel, first, second, size)
-        if len(means) == 0:
-            return -math.inf
-        return float(means.mean() - means.std() / math.sqrt(len(means))) - self._width(means, size)
-
-    def width(self, kernel: Kernel, first: Points, second: Points, size: int) -> float:
-        """How far that bound lies below the mean, which is the same for blocks of every size."""
-        return self._width(_estimates(kernel, first, second, size), size)
-
-    def _width(self, means: Floats, size: int) -> float:
-        price = math.log(1.0 / self.alpha) * size / self.room
-        spread = float(means.var()) if len(means) else 1.0
-        return math.sqrt(2.0 * spread * price) + 2.0 * price
+    `price` is `log(1 / alpha)` over the number of blocks held out.
+    """
+    if len(means) == 0:
+        return -math.inf
+    return float(means.mean() - means.std() / math.sqrt(len(means))) - _width(means, price)
 
 
-def _estimates(kernel: Kernel, first: Points, second: Points, size: int) -> Floats:
+def _width(means: Floats, price: float) -> float:
+    spread = float(means.var()) if len(means) else 1.0
+    return math.sqrt(2.0 * spread * price) + 2.0 * price
+
+
+def _means(kernel: Kernel, first: Points, second: Points, size: int) -> Floats:
     blocks = min(first.count, second.count) // size
     return block_means(kernel, first, second, blocks=blocks, sizes=(size, size))
 
 
-def _kernel_for(
-    kind: Kind, first: Points, second: Points, promise: _Promise
-) -> tuple[slice, Kernel]:
-    """The kernel on all columns, or on the one that promises more than all of them."""
-    everything = _bandwidth_for(kind, first, second, promise)
+def _kernel_for(kind: Kind, first: Points, second: Points, price: float) -> tuple[slice, Kernel]:
+    """The kernel on all columns, or on one that is expected to show more than all of them."""
+    bound, kernel = _bandwidth_for(kind, first, second, price)
     if len(first.coordinates) == 1:
-        return slice(None), everything[1]
-    few = slice(_SCREENED)
+        return slice(None), kernel
+    few = slice(_SCREENING_OUTPUTS)
     single = [slice(column, column + 1) for column in range(len(first.coordinates))]
     screened = [
-        _bandwidth_for(kind, first.along(one).part(few), second.along(one).part(few), promise)[0]
+        _bandwidth_for(kind, first.along(one).part(few), second.along(one).part(few), price)[0]
         for one in single
     ]
     one = single[int(np.argmax(screened))]
-    alone = _bandwidth_for(kind, first.along(one), second.along(one), promise)
-    return (one, alone[1]) if alone[0] > everything[0] else (slice(None), everything[1])
+    alone = _bandwidth_for(kind, first.along(one), second.along(one), price)
+    return (one, alone[1]) if alone[0] > bound else (slice(None), kernel)
 
 
-def _bandwidth_for(
-    kind: Kind, first: Points, second: Points, promise: _Promise
-) -> tuple[float, Kernel]:
-    """The multiple of the median distance that promises most; the median where none promises."""
+def _bandwidth_for(kind: Kind, first: Points, second: Points, price: float) -> tuple[float, Kernel]:
+    """The best expected bound and its bandwidth; 0 and the median distance if none is positive."""
     trained = min(first.count, second.count)
-    size = max(size for size in _SIZES if size == 2 or trained >= size * 2 * _FEWEST)
+    size = max(
+        size for size in _BLOCK_SIZES if size == 2 or trained >= size * 2 * _MIN_TRAINING_BLOCKS
+    )
     median = median_distance(kind, _FAR_RANKS, first, second)
-    kernels = [Kernel(kind=kind, bandwidth=each * median, far=_FAR_RANKS) for each in _MULTIPLES]
-    promised = [promise.of(kernel, first, second, size) for kernel in kernels]
-    best = int(np.argmax(promised))
-    if promised[best] > 0.0:
-        return promised[best], kernels[best]
+    kernels = [Kernel(kind=kind, bandwidth=each * median, far=_FAR_RANKS) for each in _BANDWIDTHS]
+    bounds = [_expected(_means(kernel, first, second, size), price * size) for kernel in kernels]
+    best = int(np.argmax(bounds))
+    if bounds[best] > 0.0:
+        return bounds[best], kernels[best]
     return 0.0, Kernel(kind=kind, bandwidth=median, far=_FAR_RANKS)
 
 

@@ -1,12 +1,13 @@
-"""`dpaudit.assert_private`: an audit that fails a test."""
+"""`dpaudit.assert_private`, an audit that fails a test, and `@dpaudit.example`, a pair it tries."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -18,9 +19,15 @@ from dpaudit.mechanism import Mechanism, Subject, as_mechanism
 from dpaudit.neighbours import Pair, fitted, pairs
 from dpaudit.report import Pin, failure, no_evidence, pair_to_pin, pin_of
 from dpaudit.results import Audit, Counterexample, Verdict
-from dpaudit.testing.kept_counterexamples import Kept, kept_for, remember
-from dpaudit.testing.pins import pinned_pairs
-from dpaudit.testing.suite import next_turn
+from dpaudit.search import Finder
+from dpaudit.testing.kept_counterexamples import KeptCounterexample
+from dpaudit.testing.run_settings import next_settings
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+_PINNED: ContextVar[tuple[Pair, ...]] = ContextVar("pinned pairs", default=())
+_PINNED_ATTRIBUTE = "dpaudit_examples"
 
 
 def assert_private(
@@ -28,6 +35,7 @@ def assert_private(
     claim: Claim | None = None,
     neighbours: Any = None,
     *,
+    finder: str | Finder = "auto",
     alpha: float | None = None,
     samples: int | None = None,
     rng: np.random.Generator | int | None = None,
@@ -35,14 +43,15 @@ def assert_private(
 ) -> Audit:
     """Audit a mechanism, and raise `PrivacyViolation` if its claim is refuted.
 
-    The arguments are those of `dpaudit.audit`; where alpha (1e-6), samples (300 000) or rng are
-    left out, a pytest run may set them (`--dpaudit-profile`, `--dpaudit-seed`). A counterexample
-    kept from an earlier run is tried first, then pairs pinned with `@dpaudit.example`, each with
-    its share of alpha: a mechanism that keeps its claim fails with probability at most `alpha`,
-    over all of it. A pinned pair that does not belong to the neighbours is an error. What comes
-    back is the audit, which may be undecided: it says so. Where it is because no pair got enough
-    draws for a verdict, a `HealthWarning` says it too: such a test would stay green over a total
-    leak.
+    The arguments are those of `dpaudit.audit`. Where alpha (1e-6), samples (300 000) or rng are
+    left out, a pytest run sets them (`--dpaudit-profile`, `--dpaudit-seed`). The assertion first
+    tries a counterexample kept from an earlier run, then pairs pinned with `@dpaudit.example`, then
+    the search by `finder`. Each has an equal share of alpha, so a mechanism that keeps its claim
+    fails with probability at most `alpha` in all. A pinned pair that does not belong to the
+    neighbours is an error.
+
+    The audit comes back if it does not refute; it may be undecided. If no pair got enough draws for
+    a verdict, a `HealthWarning` says so: such a test would stay green over a total leak.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
@@ -61,62 +70,32 @@ def assert_private(
     """
     __tracebackhide__ = True  # pytest shows the line of the test
     subject = as_subject(mechanism, claim, neighbours)
-    turn, pinned = next_turn(), _belonging(pinned_pairs(subject.mechanism), subject.neighbours)
-    alpha = turn.effort.alpha if alpha is None else alpha
-    check_arguments(subject.claim, alpha, options.get("tester"))
+    claim, neighbours = subject.claim, subject.neighbours
+    settings, pinned = next_settings(), _belonging(pinned_pairs(subject.mechanism), neighbours)
+    alpha = settings.effort.alpha if alpha is None else alpha
+    check_arguments(claim, alpha, options.get("tester"))
     audited = as_mechanism(subject.mechanism)
-    kept = kept_for(turn, audited.name, subject.claim, subject.neighbours, pinned)
+    kept = KeptCounterexample.of(settings, audited.name, claim, neighbours, pinned)
     known = None if kept is None else _asked_for(kept.read(), options)
-    attempt = Attempt(
-        mechanism=audited,
-        claim=subject.claim,
-        neighbours=subject.neighbours,
-        alpha=alpha / (1 + (known is not None) + (len(pinned) > 0)),
-        entropy=entropy_of(turn.seed if rng is None else rng),
-        options={"samples": turn.effort.samples if samples is None else samples, **options},
-    )
-    made = attempt.until_decided(known, pinned)
-    turn.note(made)
-    return _concluded(made[-1], kept, subject.neighbours)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """All that one assertion tries, each with the same share of alpha."""
-
-    mechanism: Mechanism
-    claim: Claim
-    neighbours: Any
-    alpha: float
-    entropy: int
-    options: dict[str, Any]
-
-    def until_decided(self, known: Counterexample | None, pinned: tuple[Pair, ...]) -> list[Audit]:
-        """The audits up to the first that refutes, or was interrupted, or is the last."""
-        made: list[Audit] = []
-        for found in self._audits(known, pinned):
-            made.append(found)
-            if found.refuted or found.interrupted:
-                break
-        return made
-
-    def _audits(self, known: Counterexample | None, pinned: tuple[Pair, ...]) -> Iterator[Audit]:
-        if known is not None:
-            yield audit_by_replay(
-                known,
-                self.mechanism,
-                self.claim,
-                alpha=self.alpha,
-                rng=self.entropy,
-                on_error=self.options.get("on_error", "output"),
-            )
-        if pinned:
-            yield self._audit(pairs(pinned), finder="auto")
-        yield self._audit(self.neighbours)
-
-    def _audit(self, neighbours: Any, **more: Any) -> Audit:
-        chosen = {"alpha": self.alpha, "rng": self.entropy, **self.options, **more}
-        return audit(self.mechanism, self.claim, neighbours, **chosen)
+    shared: dict[str, Any] = {
+        "alpha": alpha / (1 + (known is not None) + (len(pinned) > 0)),
+        "rng": entropy_of(settings.seed if rng is None else rng),
+        "on_error": options.pop("on_error", "output"),
+    }
+    options["samples"] = settings.effort.samples if samples is None else samples
+    search = functools.partial(audit, audited, claim, **shared, **options)
+    attempts: list[Callable[[], Audit]] = []
+    if known is not None:
+        attempts.append(functools.partial(audit_by_replay, known, audited, claim, **shared))
+    if pinned:
+        attempts.append(functools.partial(search, pairs(pinned)))
+    attempts.append(functools.partial(search, neighbours, finder=finder))
+    made = [attempts[0]()]
+    for attempt in attempts[1:]:
+        if not (made[-1].refuted or made[-1].interrupted):
+            made.append(attempt())
+    settings.note(made)
+    return _concluded(made[-1], kept, neighbours)
 
 
 def _asked_for(known: Counterexample | None, options: dict[str, Any]) -> Counterexample | None:
@@ -129,30 +108,17 @@ def _belonging(pinned: tuple[Pair, ...], neighbours: Any) -> tuple[Pair, ...]:
     """The pinned pairs as the relation makes them; an error if one does not belong to it."""
     remedy = (
         " Mend the pin, or the relation. A pin on a test holds for all assertions in it; one on a "
-        "mechanism for all assertions about that."
+        "mechanism for all assertions about it."
     )
     what = "a pair pinned with @dpaudit.example"
     made = [fitted(neighbours, pair, what=what, remedy=remedy) for pair in pinned]
-    return tuple({pair.key(): pair for pair in made}.values())  # of two forms perhaps one pair
+    return tuple({pair.key(): pair for pair in made}.values())  # two pins may make one pair
 
 
-def _pin(found: Audit, neighbours: Any) -> Pin | None:
-    """How the pair that was found is pinned to the test that asked."""
-    pair, frame = pair_to_pin(found), inspect.currentframe()
-    callers: dict[str, dict[str, Any]] = {}  # what the modules that led here know, by their name
-    while frame is not None:
-        callers.setdefault(str(frame.f_globals.get("__name__")), frame.f_globals)
-        frame = frame.f_back
-    outside = (names for name, names in callers.items() if name.partition(".")[0] != "dpaudit")
-    known = "dpaudit" in next(outside, {})
-    imports = () if known else ("import dpaudit",)
-    return None if pair is None else pin_of(pair, neighbours, at_hand=callers, imports=imports)
-
-
-def _concluded(found: Audit, kept: Kept | None, neighbours: Any) -> Audit:
+def _concluded(found: Audit, kept: KeptCounterexample | None, neighbours: Any) -> Audit:
     """Keep what was found, then let the test fail, end or go on."""
     __tracebackhide__ = True
-    file = None if kept is None else remember(kept, found)
+    file = None if kept is None else kept.update(found)
     if found.interrupted:
         raise KeyboardInterrupt  # the audit took the first one, and an assertion is not finished
     if found.refuted:
@@ -160,3 +126,57 @@ def _concluded(found: Audit, kept: Kept | None, neighbours: Any) -> Audit:
     if found.verdict is Verdict.UNDECIDED and not found.evidence.is_leaning:
         warnings.warn(no_evidence(found), HealthWarning, stacklevel=3)
     return found
+
+
+def _pin(found: Audit, neighbours: Any) -> Pin | None:
+    """The code that pins the pair found to the test that asked."""
+    pair, frame = pair_to_pin(found), inspect.currentframe()
+    callers: dict[str, dict[str, Any]] = {}  # the globals of the modules that led here, by name
+    while frame is not None:
+        callers.setdefault(str(frame.f_globals.get("__name__")), frame.f_globals)
+        frame = frame.f_back
+    outside = (names for name, names in callers.items() if name.partition(".")[0] != "dpaudit")
+    imports = () if "dpaudit" in next(outside, {}) else ("import dpaudit",)
+    return None if pair is None else pin_of(pair, neighbours, at_hand=callers, imports=imports)
+
+
+def example(
+    data: Any, neighbour: Any
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Pin a pair of datasets to a test, or to a mechanism: it is tried first, every time.
+
+    For a counterexample that should never come back. Several can be pinned.
+
+    >>> import numpy as np, dpaudit
+    >>> @dpaudit.example([1.0], [-1.0])
+    ... def test_sum_is_private():
+    ...     dpaudit.assert_private(
+    ...         lambda data, size, rng: sum(data) + rng.laplace(scale=2.0, size=size),
+    ...         dpaudit.PureDP(1.0),
+    ...         dpaudit.replace_one(dpaudit.floats(-1, 1), max_records=3),
+    ...         samples=20_000,
+    ...         rng=7,
+    ...     )
+    >>> test_sum_is_private()
+    """
+    pair = Pair(data, neighbour)
+
+    def pin(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @functools.wraps(function)
+        def pinned(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            token = _PINNED.set((*_PINNED.get(), pair))
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _PINNED.reset(token)
+
+        setattr(pinned, _PINNED_ATTRIBUTE, (pair, *getattr(function, _PINNED_ATTRIBUTE, ())))
+        return pinned
+
+    return pin
+
+
+def pinned_pairs(mechanism: object) -> tuple[Pair, ...]:
+    """The pairs pinned to the running test, then those pinned to a mechanism; each once."""
+    found = (*_PINNED.get(), *getattr(mechanism, _PINNED_ATTRIBUTE, ()))
+    return tuple({pair.key(): pair for pair in found}.values())

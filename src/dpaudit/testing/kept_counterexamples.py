@@ -6,7 +6,7 @@ on fresh draws, which had no say in choosing it, with a share of alpha.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,17 +18,17 @@ from dpaudit.domains import decoded, encoded
 from dpaudit.errors import InvalidAuditFile
 from dpaudit.neighbours import Pair, Relation, fitted, pairs, why_not
 from dpaudit.results import REPLAY, Audit, Counterexample, Verdict, bound_of_event, load
-from dpaudit.testing.suite import Turn, file_name
+from dpaudit.testing.run_settings import AssertionSettings, file_name
 
 _IGNORE_ALL = "# Made by dpaudit. Remove this file to commit what is kept here.\n*\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """The file that keeps a counterexample of one assertion; it need not be there.
+class KeptCounterexample:
+    """The file that keeps a counterexample of one assertion; it may not exist yet.
 
-    `relations` say which pairs are neighbours today. They may have changed since one was kept, and
-    a pair that does not belong to them proves nothing: it is dropped.
+    `relations` say which pairs are neighbours now. They may have changed since one was kept, and a
+    pair that does not belong to them proves nothing: it is dropped.
     """
 
     folder: Path
@@ -36,9 +36,33 @@ class Kept:
     relations: tuple[Relation, ...]
     warn: Callable[[str], None]
 
+    @classmethod
+    def of(
+        cls,
+        settings: AssertionSettings,
+        mechanism: str,
+        claim: Claim,
+        neighbours: Any,
+        pinned: Sequence[Pair],
+    ) -> KeptCounterexample | None:
+        """The file of an assertion; None outside a test run."""
+        if settings.folder is None:
+            return None
+        relations: list[Relation] = [pairs(pinned)] if pinned else []
+        if isinstance(neighbours, list | tuple):
+            relations.append(pairs(neighbours))
+        elif isinstance(neighbours, Relation) and not isinstance(neighbours, type):
+            relations.append(neighbours)  # a finder of the user's only proposes pairs
+        return cls(
+            folder=settings.folder,
+            name=file_name(settings.test, mechanism, str(claim)),
+            relations=tuple(relations),
+            warn=settings.warn,
+        )
+
     @property
     def path(self) -> Path:
-        """Where it is, or would be."""
+        """Where it is, or will be."""
         return self.folder / "kept" / f"{self.name}.json"
 
     @property
@@ -53,11 +77,28 @@ class Kept:
         except FileNotFoundError:
             return None
         except (InvalidAuditFile, OSError) as error:
-            self._set_aside(error)
+            with suppress(OSError):  # another worker was faster, or the folder is read-only
+                self.path.replace(self.path.with_suffix(".broken"))  # to warn only once
+            self.warn(f"a kept counterexample was ignored: {error}")
             return None
-        if found is None or not self._is_complete(found):
-            return None
-        return self._belonging(found)
+        return self._belonging(found) if found is not None and _is_complete(found) else None
+
+    def update(self, audit: Audit) -> str | None:
+        """Keep what an assertion found, or forget what no longer holds; the file, if there is one.
+
+        An undecided or interrupted audit forgets nothing. A replay stays as it was kept: its fresh
+        draws must have no say in what is counted next time.
+        """
+        if audit.tester == REPLAY:
+            return self.shown
+        if audit.refuted:
+            try:
+                return self.shown if self.write(audit) else None
+            except OSError as error:  # what was found matters more
+                self.warn(f"a counterexample could not be kept: {error}")
+        elif audit.verdict is Verdict.NOT_REFUTED and not audit.interrupted:
+            self._forget()
+        return None
 
     def write(self, audit: Audit) -> bool:
         """Keep the counterexample of an audit that is quickest to show; whether there is one.
@@ -69,7 +110,7 @@ class Kept:
             for found in (audit.simplest, audit.counterexample)
             if found is not None
             and found.breaks(audit.claim)
-            and self._is_complete(found)
+            and _is_complete(found)
             and self._reason_against(_read_back(found.pair)) is None
         ]
         if not usable:
@@ -85,27 +126,20 @@ class Kept:
         kept.save(self.path)
         return True
 
-    def forget(self) -> None:
-        """Keep nothing any more."""
+    def _forget(self) -> None:
         with suppress(OSError):  # then it is tried again, which harms nobody
             self.path.unlink(missing_ok=True)
 
-    def _is_complete(self, found: Counterexample) -> bool:
-        """Whether a file can hold all that a replay needs."""
-        return found.rule is not None and _read_back(found.pair) == found.pair
-
     def _belonging(self, found: Counterexample) -> Counterexample | None:
         """What was kept, its pair as a relation makes it; None, and dropped, if none has it."""
-        reason = self._reason_against(found.pair)
-        if reason is None:
-            for relation in self.relations:
-                if why_not(relation, found.pair) is None:
-                    return replace(found, pair=fitted(relation, found.pair, what="it"))
+        for relation in self.relations:
+            if why_not(relation, found.pair) is None:
+                return replace(found, pair=fitted(relation, found.pair, what="it"))
         if self.relations:
-            self.forget()
+            self._forget()
             self.warn(
-                f"a kept counterexample was dropped: its pair does not belong to the relation of "
-                f"today: {reason} ({found.pair})"
+                "a kept counterexample was dropped: its pair does not belong to the relation any "
+                f"more: {self._reason_against(found.pair)} ({found.pair})"
             )
         return None
 
@@ -114,55 +148,12 @@ class Kept:
         reasons = [why_not(relation, pair) for relation in self.relations]
         return None if None in reasons else next(reversed(reasons), "there is no relation to ask")
 
-    def _set_aside(self, error: Exception) -> None:
-        """Out of the way, so that it is spoken of once."""
-        with suppress(OSError):  # another worker was faster, or the folder is read-only
-            self.path.replace(self.path.with_suffix(".broken"))
-        self.warn(f"a kept counterexample was ignored: {error}")
+
+def _is_complete(found: Counterexample) -> bool:
+    """Whether a file can hold all that a replay needs."""
+    return found.rule is not None and _read_back(found.pair) == found.pair
 
 
 def _read_back(pair: Pair) -> Pair:
     """The pair as a file gives it back."""
     return Pair(*(decoded(encoded(side)) for side in (pair.data, pair.neighbour)))
-
-
-def kept_for(
-    turn: Turn, mechanism: str, claim: Claim, neighbours: Any, pinned: Sequence[Pair]
-) -> Kept | None:
-    """The file of the assertion whose turn it is; None outside a test run."""
-    if turn.folder is None:
-        return None
-    return Kept(
-        folder=turn.folder,
-        name=file_name(turn.test, mechanism, str(claim)),
-        relations=tuple(_relations(neighbours, pinned)),
-        warn=turn.warn,
-    )
-
-
-def _relations(neighbours: Any, pinned: Sequence[Pair]) -> Iterator[Relation]:
-    """What can be asked for its pairs: not a finder of the user's own, which only proposes some."""
-    if pinned:
-        yield pairs(pinned)
-    if isinstance(neighbours, list | tuple):
-        yield pairs(neighbours)
-    elif isinstance(neighbours, Relation) and not isinstance(neighbours, type):
-        yield neighbours
-
-
-def remember(kept: Kept, audit: Audit) -> str | None:
-    """Keep what an assertion found, or forget what no longer holds; the file, if there is one.
-
-    An undecided or interrupted audit forgets nothing. A replay stays as it was kept: its fresh
-    draws must have no say in what is counted next time.
-    """
-    if audit.tester == REPLAY:
-        return kept.shown
-    if audit.refuted:
-        try:
-            return kept.shown if kept.write(audit) else None
-        except OSError as error:  # what was found matters more
-            kept.warn(f"a counterexample could not be kept: {error}")
-    elif audit.verdict is Verdict.NOT_REFUTED and not audit.interrupted:
-        kept.forget()
-    return None

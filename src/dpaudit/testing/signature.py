@@ -1,9 +1,9 @@
-"""What is to be tested: where it is imported from, how it is called, and what it says of itself."""
+"""What a mechanism's code says: its import, its parameters by what they are for, its docstring."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from dpaudit.integrations import load_object
 from dpaudit.mechanism import RNG_NAMES, SIZE_NAMES
 from dpaudit.outputs import short
 
-ROLES = {
+ROLES = {  # what a parameter is for, by the names it may have
     "epsilon": {"epsilon", "eps"},
     "delta": {"delta"},
     "rho": {"rho"},
@@ -27,22 +27,12 @@ ROLES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """A parameter whose name says what it is for, and its default, if it has one."""
-
-    name: str
-    role: str
-    default: object
-    required: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """A function or class: its import, its parameters by what they are for, and its docstring.
+    """How a function or class is imported and called, and its docstring.
 
     `file` is where it was found, if a file was named; `data` is the parameter of the dataset,
-    `draws_many` says whether a call can give many outputs, and `unknown` are required parameters
-    that no name explains.
+    `draws_many` says whether a call can give many outputs, `settings` are parameters with what they
+    are for, and `unknown` are required parameters that no name explains.
     """
 
     module: str
@@ -51,34 +41,31 @@ class Signature:
     is_class: bool
     data: inspect.Parameter
     draws_many: bool
-    settings: tuple[Setting, ...]
+    settings: tuple[tuple[str, inspect.Parameter], ...]
     unknown: tuple[str, ...]
     words: str
 
-    def setting(self, role: str) -> Setting | None:
-        """The parameter for something, if there is one."""
-        return next((each for each in self.settings if each.role == role), None)
-
 
 def read_signature(target: str) -> Signature:
-    """Read what `pkg.module:function` or `path/to/file.py:function` says of itself.
+    """Read the signature and docstring of `pkg.module:function` or `path/to/file.py:function`.
 
     >>> signature = read_signature("dpaudit.zoo:ClippedSum")
-    >>> signature.is_class, signature.draws_many, [each.name for each in signature.settings]
+    >>> signature.is_class, signature.draws_many, [role for role, _ in signature.settings]
     (True, True, ['epsilon'])
     """
     found = load_object(target)
     if not callable(found):
         raise InvalidMechanism(f"{target} is not callable: it is {short(found)}.")
     place, _, attribute = target.rpartition(":")
-    called = _parameters(found.__call__ if inspect.isclass(found) else found, target)
     if inspect.isclass(found):
-        called, built = called[1:], _parameters(found, target)  # without self
+        called = _parameters(found.__call__, target)[1:]  # without self
+        built = _parameters(found, target)
     else:
+        called = _parameters(found, target)
         built = called[1:]
     if not called:
         raise InvalidMechanism(f"{target} takes no data: a mechanism is f(data, ...).")
-    if _role(called[0].name) is not None:
+    if _role(called[0]) is not None:
         raise InvalidMechanism(
             f"the first parameter of {target} is {called[0].name}, where the data should be. "
             f"Write a function of the data that calls it, and name that one."
@@ -90,8 +77,8 @@ def read_signature(target: str) -> Signature:
         is_class=inspect.isclass(found),
         data=called[0],
         draws_many=any(each.name in SIZE_NAMES for each in called[1:]),
-        settings=tuple(_settings(built)),
-        unknown=tuple(_unknown([*called[1:], *built])),
+        settings=tuple((role, each) for each in built if (role := _role(each)) is not None),
+        unknown=tuple(dict.fromkeys(each.name for each in (*called[1:], *built) if _unknown(each))),
         words=_words(found),
     )
 
@@ -107,29 +94,21 @@ def _parameters(function: Callable[..., Any], target: str) -> list[inspect.Param
         raise InvalidMechanism(f"{target} does not say which arguments it takes.") from error
 
 
-def _settings(parameters: list[inspect.Parameter]) -> Iterator[Setting]:
-    for each in parameters:
-        role = _role(each.name)
-        if role is not None:
-            required = each.default is each.empty
-            yield Setting(name=each.name, role=role, default=each.default, required=required)
+def is_required(parameter: inspect.Parameter) -> bool:
+    """Whether a call must give it."""
+    return parameter.default is parameter.empty
 
 
-def _unknown(parameters: list[inspect.Parameter]) -> list[str]:
-    """Required parameters that are neither settings nor what an audit passes; each once."""
-    passed = SIZE_NAMES | RNG_NAMES
-    open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    found = (
-        each.name
-        for each in parameters
-        if each.default is each.empty and each.kind not in open_ended
-        if each.name not in passed and _role(each.name) is None
-    )
-    return list(dict.fromkeys(found))
+def _unknown(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter is required, and neither a setting nor passed by an audit."""
+    open_ended = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    known = _role(parameter) is not None or parameter.name in SIZE_NAMES | RNG_NAMES
+    return is_required(parameter) and not open_ended and not known
 
 
-def _role(name: str) -> str | None:
-    return next((role for role, names in ROLES.items() if name.lower() in names), None)
+def _role(parameter: inspect.Parameter) -> str | None:
+    name = parameter.name.lower()
+    return next((role for role, names in ROLES.items() if name in names), None)
 
 
 def _words(found: Any) -> str:

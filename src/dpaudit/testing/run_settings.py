@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpaudit.results import Audit
 
-_LONGEST = 30  # characters of a test's name in the name of a file
+_MAX_NAME_LENGTH = 30  # characters of a test's name in the name of a file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,49 +29,47 @@ class Effort:
 
 # Less effort finds less, but never accuses more often. A nightly run draws new numbers each night,
 # and so has many more chances to be wrong: it takes each with a hundredth of the probability.
-EFFORTS = {
+PROFILES = {
     "quick": Effort(samples=30_000, alpha=1e-6),
     "ci": Effort(samples=300_000, alpha=1e-6),
     "nightly": Effort(samples=3_000_000, alpha=1e-8),
 }
-USUAL = "ci"
+DEFAULT_PROFILE = "ci"
 
 
-def _ignored(_: object) -> None:
-    """Outside a test run nobody asks."""
+def _ignore(_: object) -> None:
+    """Outside a test run nobody listens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What one assertion is given. Outside a test run: the usual effort, and no more.
+class AssertionSettings:
+    """What one assertion is given by the run. Outside a test run: the default effort only.
 
     `test` names the assertion in the run, `seed` is used if no rng is given, `folder` keeps
-    counterexamples, `note` is told the audits made, the one that decided last, and `warn` what
-    went wrong beside them.
+    counterexamples. `note` gets the audits made, the one that decided last; `warn` gets problems.
     """
 
-    effort: Effort = EFFORTS[USUAL]
+    effort: Effort = PROFILES[DEFAULT_PROFILE]
     test: str = ""
     seed: int | None = None
     folder: Path | None = None
-    note: Callable[[Sequence[Audit]], None] = _ignored
-    warn: Callable[[str], None] = _ignored
+    note: Callable[[Sequence[Audit]], None] = _ignore
+    warn: Callable[[str], None] = _ignore
 
 
-TURNS: ContextVar[Callable[[], Turn]] = ContextVar("turns of the running test", default=Turn)
+# Gives the running test the settings of its next assertion.
+NEXT_SETTINGS: ContextVar[Callable[[], AssertionSettings]] = ContextVar(
+    "settings of the next assertion", default=AssertionSettings
+)
 
 
-def next_turn() -> Turn:
-    """The turn of the assertion that asks.
-
-    >>> next_turn().effort
-    Effort(samples=300000, alpha=1e-06)
-    """
-    return TURNS.get()()
+def next_settings() -> AssertionSettings:
+    """The settings of the assertion that asks."""
+    return NEXT_SETTINGS.get()()
 
 
 def seed_of(seed: int, test: str) -> int:
-    """The seed of one assertion: whatever runs before it, or beside it, it stays the same.
+    """The seed of one assertion, whatever runs before or beside it.
 
     >>> seed_of(0, "test_sum.py::test_sum") == seed_of(0, "test_sum.py::test_mean")
     False
@@ -80,13 +78,13 @@ def seed_of(seed: int, test: str) -> int:
 
 
 def file_name(test: str, *more: str) -> str:
-    """A name that any file system takes, another one for each test and all that `more` says.
+    """A name that any file system takes, different for each test and each text in `more`.
 
     >>> file_name("tests/test_sum.py::test_sum[a/b]")
     'test_sum-a-b-161a6f06'
     """
     last = re.sub(r"[^A-Za-z0-9_]+", "-", test.rpartition("::")[2]).strip("-")
-    return f"{last[:_LONGEST].rstrip('-')}-{_digest(test, *more)[:8]}"
+    return f"{last[:_MAX_NAME_LENGTH].rstrip('-')}-{_digest(test, *more)[:8]}"
 
 
 def _digest(*texts: str) -> str:

@@ -107,7 +107,7 @@ def test_the_threshold_is_exactly_where_rejecting_starts(limit: float) -> None:
     assert at.threshold(PureDP(1.0)) == math.nextafter(limit, -math.inf)
 
 
-def test_a_property_that_is_never_rejected_cannot_fire() -> None:
+def test_a_property_that_is_never_rejected_is_underpowered() -> None:
     with pytest.raises(Underpowered, match=r"False even for a bound of 1.8e\+308: it can never"):
         from_dp_auditorium(Theirs(rejects=lambda bound: False)).threshold(PureDP(1.0))
     with pytest.raises(Underpowered, match="can never refute 1-DP"):

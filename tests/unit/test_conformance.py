@@ -1,4 +1,4 @@
-"""The conformance suite passes testers that keep their promises and names the promise broken."""
+"""The conformance suite passes valid testers and names the rule that another one breaks."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Sorts(Valid):
         return super().lower_bound(*args, alpha=alpha, rng=rng)
 
 
-class NeverFires(Valid):
+class NeverRefutes(Valid):
     def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
         return alpha - 1.0
 
@@ -169,7 +169,7 @@ BROKEN: dict[Callable[[], Any], str] = {
     GivesArrays: r"lower_bound must give a float, got array\(",
     IgnoresAlpha: "it ignores alpha: its bound is 0.9",
     Sorts: "it changed the outputs it was given",
-    NeverFires: "it does not find a gross leak: always 0.0 on one side and always 1.0",
+    NeverRefutes: "it does not find a gross leak: always 0.0 on one side and always 1.0",
     GlobalNumpy: "it draws from the global random state",
     GlobalPython: "it draws from the global random state",
     FreshGenerator: "the same rng must give the same bound, got ",
@@ -187,7 +187,8 @@ BROKEN: dict[Callable[[], Any], str] = {
     ("broken", "why"), BROKEN.items(), ids=[broken.__name__ for broken in BROKEN]
 )
 def test_a_broken_tester_fails_for_the_right_reason(broken: Callable[[], Any], why: str) -> None:
-    with pytest.raises(AssertionError, match=f"breaks a promise of a tester: .*{why}"):
+    """`PlugIn` accuses at least half of the time: more than 12 of 40 with probability 0.99."""
+    with pytest.raises(AssertionError, match=f"does not conform: .*{why}"):
         check(broken())
 
 

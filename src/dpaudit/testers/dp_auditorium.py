@@ -1,4 +1,4 @@
-"""Testers from elsewhere: those of DP-Auditorium, wrapped as batch testers."""
+"""Testers of DP-Auditorium, wrapped as batch testers."""
 
 from __future__ import annotations
 
@@ -6,42 +6,34 @@ import math
 import struct
 import sys
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
 from dpaudit.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpaudit.errors import Underpowered, UnsupportedClaim
 from dpaudit.guessing import Samples
-from dpaudit.testers.batch import BatchTester
+from dpaudit.testers.tester import BatchTester, Rng
+
+_METHODS = ("estimate_lower_bound", "reject_property")
 
 
-@runtime_checkable
 class PropertyTester(Protocol):
-    """What a tester of DP-Auditorium has; `privacy_property` may be missing."""
+    """The methods of a DP-Auditorium tester. It may also have a `privacy_property`."""
 
-    def estimate_lower_bound(
-        self, samples1: Any, samples2: Any, failure_probability: float, /
-    ) -> float:
-        """A lower bound on a divergence."""
+    def estimate_lower_bound(self, samples1: Any, samples2: Any, alpha: float, /) -> float: ...
 
-    def reject_property(self, lower_bound: float, /) -> bool:
-        """Whether a divergence so large rejects the property."""
+    def reject_property(self, lower_bound: float, /) -> bool: ...
 
 
 def from_dp_auditorium(tester: PropertyTester) -> BatchTester:
     """Wrap a DP-Auditorium tester, or anything with its two methods, as a batch tester.
 
-    Its verdicts are kept to the last bit: the claim is refuted exactly where `reject_property` says
-    True. That must be monotone, False up to some bound and True above. A bound that is NaN says
-    nothing, and becomes -inf.
-
-    Such a tester tests the property it was made for. If it states one (`privacy_property`), a claim
-    that does not imply it is refused, for refuting the property would say nothing of the claim.
-    One that states none is believed to have been made for the claim it is given.
-
-    Its own random choices are its own: `rng` does not reach them. Source of the methods: Kong,
-    Medina, Ribero and Syed 2023, "DP-Auditorium", github.com/google/differential-privacy.
+    The claim is refuted exactly where `reject_property` says True: it must be False up to some
+    bound and True above. If the tester states the property it was made for (`privacy_property`), a
+    claim that does not imply that property is refused. The tester makes its own random choices:
+    `rng` does not reach them. Source: Kong, Medina, Ribero and Syed 2023, "DP-Auditorium",
+    github.com/google/differential-privacy.
 
     >>> class Difference:
     ...     def estimate_lower_bound(self, samples1, samples2, failure_probability):
@@ -65,9 +57,6 @@ def from_dp_auditorium(tester: PropertyTester) -> BatchTester:
     return _Wrapped(tester)
 
 
-_METHODS = ("estimate_lower_bound", "reject_property")
-
-
 @dataclass(frozen=True, slots=True)
 class _Wrapped:
     """A tester of DP-Auditorium as a batch tester."""
@@ -75,19 +64,12 @@ class _Wrapped:
     tester: PropertyTester
 
     def lower_bound(
-        self,
-        outputs: Samples,
-        neighbour_outputs: Samples,
-        claim: Claim,
-        *,
-        alpha: float,
-        rng: np.random.Generator,
+        self, outputs: Samples, neighbour_outputs: Samples, claim: Claim, *, alpha: float, rng: Rng
     ) -> float:
         """What the tester estimates, with `alpha` as its failure probability; -inf for NaN."""
-        _refuse_if_not_implied(self.tester, claim)
+        self._refuse_if_not_implied(claim)
         try:
-            # Copies, for it may write into them; by position, for the testers there name them
-            # differently.
+            # Copies, because it may write into them. By position, because the names differ there.
             samples = np.array(outputs), np.array(neighbour_outputs)
             bound = float(self.tester.estimate_lower_bound(*samples, alpha))
         except Exception as error:
@@ -97,8 +79,9 @@ class _Wrapped:
 
     def threshold(self, claim: Claim) -> float:
         """The largest bound that the tester does not reject, found by bisection over all floats."""
-        _refuse_if_not_implied(self.tester, claim)
-        low, high = _place(-sys.float_info.max), _place(sys.float_info.max)
+        self._refuse_if_not_implied(claim)
+        (high,) = struct.unpack("<q", struct.pack("<d", sys.float_info.max))
+        low = -high
         if self._rejects(low):
             raise ValueError(
                 f"reject_property of {self.tester!r} is True even for a bound of "
@@ -119,15 +102,14 @@ class _Wrapped:
     def _rejects(self, place: int) -> bool:
         return bool(self.tester.reject_property(_float_at(place)))
 
-
-def _refuse_if_not_implied(tester: PropertyTester, claim: Claim) -> None:
-    """Raise unless a mechanism that keeps the claim also has the tester's property."""
-    stated = getattr(tester, "privacy_property", None)
-    if stated is not None and not _implied(stated, claim):
-        raise UnsupportedClaim(
-            f"{tester!r} tests {stated}, which {claim} does not imply: refuting the one says "
-            "nothing of the other. Make the tester for the claim."
-        )
+    def _refuse_if_not_implied(self, claim: Claim) -> None:
+        """Raise unless a mechanism that keeps the claim also has the tester's property."""
+        stated = getattr(self.tester, "privacy_property", None)
+        if stated is not None and not _implied(stated, claim):
+            raise UnsupportedClaim(
+                f"{self.tester!r} tests {stated}, which {claim} does not imply: refuting the one "
+                "says nothing about the other. Make the tester for the claim."
+            )
 
 
 def _implied(stated: Any, claim: Claim) -> bool:
@@ -153,12 +135,7 @@ def _renyi_bound(claim: Claim, order: float) -> float | None:
     return order * claim.mu**2 / 2.0 if isinstance(claim, GaussianDP) else None
 
 
-def _place(number: float) -> int:
-    """The place of a float among all floats in order."""
-    (bits,) = struct.unpack("<q", struct.pack("<d", number))
-    return int(bits) if bits >= 0 else -(int(bits) & (2**63 - 1))
-
-
 def _float_at(place: int) -> float:
+    """The float at this place in the order of all floats; place 0 is 0.0."""
     (number,) = struct.unpack("<d", struct.pack("<q", abs(place)))
     return math.copysign(float(number), place)
