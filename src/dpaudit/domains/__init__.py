@@ -18,6 +18,7 @@ from dpaudit.domains.domain import (
     Unsuitable,
     explorable,
     is_domain,
+    one_of,
     refinable,
 )
 from dpaudit.domains.json_values import (
