@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 MAX_SHOWN = 12  # records of a dataset; a longer one is elided in the middle
 MAX_WIDTH = 80  # characters of a value in one line
@@ -61,19 +63,14 @@ def shown(value: Any) -> str:
     >>> shown(np.arange(100.0))
     '[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, ..., 94.0, 95.0, 96.0, 97.0, 98.0, 99.0]'
     """
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0:
         value = value.item()
     if (frame := frame_of(value)) is not None:
         value = frame.rows()
     if isinstance(value, (list, tuple, np.ndarray)):
-        long = len(value) > MAX_SHOWN
-        head, tail = (value[: MAX_SHOWN // 2], value[-MAX_SHOWN // 2 :]) if long else (value, ())
-        texts = [shown(entry) for entry in head]
-        if long:
-            texts += ["...", *(shown(entry) for entry in tail)]
-        return f"[{', '.join(texts)}]"
+        half = MAX_SHOWN // 2 if len(value) > MAX_SHOWN else len(value)
+        tail = ["...", *map(shown, value[-half:])] if half < len(value) else []
+        return f"[{', '.join([*map(shown, value[:half]), *tail])}]"
     if isinstance(value, dict) and len(value) <= MAX_SHOWN:
         return f"{{{', '.join(f'{name!r}: {shown(entry)}' for name, entry in value.items())}}}"
     text = " ".join(repr(value).splitlines())
@@ -143,6 +140,14 @@ def built(frame: Frame) -> Any:
     return library.DataFrame(
         [library.Series(name, cells, getattr(library, kind)) for name, kind, cells in frame.columns]
     )
+
+
+def objects(entries: Sequence[Any]) -> NDArray[Any]:
+    """An array of these objects; numpy alone would look inside lists for more axes."""
+    array = np.empty(len(entries), dtype=object)
+    for place, entry in enumerate(entries):
+        array[place] = entry
+    return array
 
 
 def _plain(entry: Any) -> Any:

@@ -6,10 +6,9 @@ and polars, columns with missing values (None) in polars. Any other column holds
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from types import NoneType
 from typing import Any
@@ -20,9 +19,8 @@ from numpy.typing import NDArray
 from dpaudit.domains.categories import Categories
 from dpaudit.domains.domain import Domain, Refinable
 from dpaudit.domains.records import Records, named_fields
-from dpaudit.domains.sequences import Texts
-from dpaudit.domains.showing import shown
-from dpaudit.domains.vectors import Vectors
+from dpaudit.domains.sequences import Texts, Vectors
+from dpaudit.domains.showing import objects, shown
 from dpaudit.domains.wrapping import Filtered, Refined, WithOdd
 from dpaudit.errors import InvalidDomain
 
@@ -122,7 +120,7 @@ class Tables(Refined):
         return table_of(self.inner.with_odd_values(), self.form)
 
     def without_odd_values(self) -> Tables:
-        return dataclasses.replace(self, inner=self.inner.without_odd_values())
+        return replace(self, inner=self.inner.without_odd_values())
 
     def odd_values(self) -> tuple[Any, ...]:
         return self.inner.odd_values()
@@ -232,14 +230,14 @@ def _numpy_entries(column: ColumnType, entries: list[Any]) -> NDArray[Any]:
     if column.kind == "vector":
         return np.array(entries, dtype=np.float64).reshape(len(entries), column.width)
     if column.strict_kind() in ("object", "text"):
-        return _objects(entries)
+        return objects(entries)
     return np.array(entries, dtype=NUMPY[column.kind])
 
 
 def _pandas_series(library: Any, column: ColumnType, entries: list[Any]) -> Any:
     kind = column.strict_kind()
     if kind in ("object", "vector"):
-        return library.Series(_objects(entries), dtype=object)
+        return library.Series(objects(entries), dtype=object)
     if kind == "date":  # in days first: numpy would take other units for texts
         return library.Series(np.array(entries, dtype="M8[D]").astype(PANDAS[kind]))
     return library.Series(entries, dtype=PANDAS[kind])
@@ -250,14 +248,6 @@ def _polars_series(library: Any, column: ColumnType, entries: list[Any]) -> Any:
         rows = [np.asarray(entry, dtype=np.float64).tolist() for entry in entries]
         return library.Series(column.name, rows, library.Array(library.Float64, column.width))
     return library.Series(column.name, entries, getattr(library, POLARS[column.kind]))
-
-
-def _objects(entries: Sequence[Any]) -> NDArray[Any]:
-    """An array of these objects; numpy alone would look inside lists for more axes."""
-    array = np.empty(len(entries), dtype=object)
-    for place, entry in enumerate(entries):
-        array[place] = entry
-    return array
 
 
 def _longest(domain: Refinable) -> int:
