@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 MAX_SHOWN = 12  # records of a dataset; a longer one is elided in the middle
 MAX_WIDTH = 80  # characters of a value in one line
-POLARS_TYPES = ("Boolean", "Date", "Float64", "Int64", "Object", "String")
+POLARS = {"float": "Float64", "int": "Int64", "bool": "Boolean"}  # its types, by kind of value
+POLARS |= {"text": "String", "date": "Date", "object": "Object"}
 
 
 def canonical(value: Any) -> str:
@@ -87,7 +88,7 @@ class Frame:
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of plain values."""
-        cells = {name: [_plain(entry) for entry in entries] for name, _, entries in self.columns}
+        cells = {name: list(map(_cell, entries)) for name, _, entries in self.columns}
         return [{name: entries[row] for name, entries in cells.items()} for row in range(self.size)]
 
 
@@ -116,7 +117,7 @@ def frame_of(value: Any) -> Frame | None:
 
 def can_be_built(frame: Frame) -> bool:
     """Whether `built` gives the table back."""
-    return frame.library != "polars" or all(kind in POLARS_TYPES for _, kind, _ in frame.columns)
+    return frame.library != "polars" or all(kind in POLARS.values() for _, kind, _ in frame.columns)
 
 
 def built(frame: Frame) -> Any:
@@ -150,7 +151,10 @@ def objects(entries: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-def _plain(entry: Any) -> Any:
-    if isinstance(entry, np.datetime64):
-        return entry.astype("M8[D]").item()
-    return entry.item() if isinstance(entry, np.generic) else entry
+def plain(value: Any) -> Any:
+    """The Python value of a numpy scalar; any other value as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _cell(entry: Any) -> Any:
+    return entry.astype("M8[D]").item() if isinstance(entry, np.datetime64) else plain(entry)

@@ -20,7 +20,7 @@ from dpaudit.domains.categories import Categories
 from dpaudit.domains.domain import Domain, Refinable
 from dpaudit.domains.records import Records, named_fields
 from dpaudit.domains.sequences import Texts, Vectors
-from dpaudit.domains.showing import objects, shown
+from dpaudit.domains.showing import POLARS, objects, plain, shown
 from dpaudit.domains.wrapping import Filtered, Refined, WithOdd
 from dpaudit.errors import InvalidDomain
 
@@ -36,8 +36,6 @@ MAX_TEXT_WIDTH = 1000  # characters of a numpy text; columns of longer ones hold
 KINDS: dict[type, str] = {float: "float", int: "int", bool: "bool", str: "text", date: "date"}
 NUMPY = {"float": "f8", "int": "i8", "bool": "?", "date": "M8[D]", "object": "O"}
 PANDAS = {"float": "f8", "int": "i8", "bool": "?", "text": "str", "date": "M8[s]"}
-POLARS = {"float": "Float64", "int": "Int64", "bool": "Boolean"}
-POLARS |= {"text": "String", "date": "Date", "object": "Object"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +161,7 @@ def column_of(name: str, domain: Refinable) -> ColumnType:
     """
     if isinstance(domain, Vectors):
         return ColumnType(name=name, kind="vector", width=domain.length)
-    found = {type(_plain(domain.released(record))) for record in domain.grid(EXAMPLE_RECORDS)}
+    found = {type(plain(domain.released(record))) for record in domain.grid(EXAMPLE_RECORDS)}
     types = found - {NoneType}
     kind = KINDS.get(types.pop(), "object") if len(types) == 1 else "object"
     width = _longest(domain) if kind == "text" else 0
@@ -205,15 +203,15 @@ def _checked(column: ColumnType, entries: list[Any]) -> list[Any]:
     """The entries, if all are of the column's kind: a map may give another type now and then."""
     if column.kind in ("object", "vector"):
         return entries
-    plain = [_plain(entry) for entry in entries]
-    for entry in plain:
+    found = list(map(plain, entries))
+    for entry in found:
         fits = KINDS.get(type(entry)) == column.kind or (entry is None and column.optional)
         if not fits or (type(entry) is int and not -(2**63) <= entry < 2**63):
             raise InvalidDomain(
                 f"the column {column.name!r} holds values of the kind {column.kind}, got "
                 f"{shown(entry)}. Let its map always give the same type."
             )
-    return plain
+    return found
 
 
 def _numpy_field(column: ColumnType) -> tuple[Any, ...]:
@@ -269,7 +267,3 @@ def _longest(domain: Refinable) -> int:
             return 0
     cut = any(word.endswith("\0") for word in words)  # numpy drops zeros at the end of a text
     return 0 if cut or length > MAX_TEXT_WIDTH else max(length, 1)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
