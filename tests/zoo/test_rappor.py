@@ -30,7 +30,7 @@ def filter_of(mechanism: Any, value: int) -> frozenset[int]:
 
 def chances_of_ones(mechanism: Any, value: int) -> Floats:
     """`Pr[sent = 1]` for every bit, by the story: a coin or the bit, then `p` or `q`."""
-    p, q = (0.0, 1.0) if isinstance(mechanism, OneTimeRappor) else (mechanism.p, mechanism.q)
+    p, q = (mechanism.p, mechanism.q) if isinstance(mechanism, Rappor) else (0.0, 1.0)
     chances = []
     for bit in range(mechanism.bits):
         own = 1 if bit in filter_of(mechanism, value) else 0

@@ -18,6 +18,7 @@ from dpaudit.domains.domain import (
     Unsuitable,
     explorable,
     is_domain,
+    one_of,
     refinable,
 )
 from dpaudit.domains.json_values import (
@@ -39,7 +40,6 @@ from dpaudit.domains.ranges import (
     integers,
 )
 from dpaudit.domains.records import Records, records
-from dpaudit.domains.sequences import Lists, Texts, lists, texts
+from dpaudit.domains.sequences import Lists, Texts, Vectors, lists, texts, vectors
 from dpaudit.domains.showing import Frame, built, canonical, frame_of, shown
 from dpaudit.domains.tables import TABLE_FORMS, Tables, tables
-from dpaudit.domains.vectors import Vectors, vectors

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpaudit.domains.domain import MAX_EDGES, Chooser, Refinable, distinct, one_of
 from dpaudit.domains.ranges import spread_whole
+from dpaudit.domains.showing import plain
 from dpaudit.errors import InvalidDomain
 
 
@@ -75,13 +76,13 @@ def categories(*values: Any) -> Categories:
     given = one_by_one(values)
     if not given:
         raise InvalidDomain('categories needs at least one value, got none: categories("a", "b").')
-    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in given)
-    for place, value in enumerate(plain):
+    found = tuple(map(plain, given))
+    for place, value in enumerate(found):
         if isinstance(value, (np.ndarray, list, dict, set)):
             raise InvalidDomain(f"a category must be a plain value, got {value!r}. Use a tuple.")
-        if any(_typed(value) == _typed(other) for other in plain[:place]):
+        if any(_typed(value) == _typed(other) for other in found[:place]):
             raise InvalidDomain(f"categories must differ, got {value!r} twice. List it once.")
-    return Categories(values=plain)
+    return Categories(values=found)
 
 
 def one_by_one(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -103,9 +104,9 @@ def _typed(value: Any) -> tuple[type, Any]:
 
     Floats are told apart to the last bit: NaN is NaN, and 0.0 is not -0.0.
     """
-    plain = value.item() if isinstance(value, np.generic) else value
-    if type(plain) is float:
-        return float, repr(plain)
-    if type(plain) is tuple:
-        return tuple, tuple(map(_typed, plain))
-    return type(plain), plain
+    found = plain(value)
+    if type(found) is float:
+        return float, repr(found)
+    if type(found) is tuple:
+        return tuple, tuple(map(_typed, found))
+    return type(found), found

@@ -102,6 +102,16 @@ class Refinable(Explorable):
 
     __slots__ = ()
 
+    def edges(self) -> tuple[Any, ...]:
+        """The plain edges; where odd values are allowed, at most four of them, then odd ones."""
+        if odd := self.odd_values():
+            return (*self.without_odd_values().edges()[: MAX_EDGES // 2], *odd)[:MAX_EDGES]
+        return self.plain_edges()
+
+    def plain_edges(self) -> tuple[Any, ...]:
+        """The edges without odd values; a domain whose parts may be odd gives these alone."""
+        raise NotImplementedError
+
     def draw(self, rng: np.random.Generator) -> Any:
         return one_of(self.edges(), rng) if rng.random() < EDGE_SHARE else self.draw_anywhere(rng)
 
@@ -278,8 +288,3 @@ def distinct(records: Iterable[Any]) -> tuple[Any, ...]:
     for record in records:
         found.setdefault(canonical(record), record)
     return tuple(found.values())
-
-
-def odd_edges(plain: Sequence[Any], odd: Sequence[Any]) -> tuple[Any, ...]:
-    """The edges of a domain with odd values: at most half of them plain, then odd ones."""
-    return (*plain[: MAX_EDGES // 2], *odd)[:MAX_EDGES]

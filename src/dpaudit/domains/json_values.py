@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.domains.showing import Frame, built, can_be_built, frame_of
+from dpaudit.domains.showing import Frame, built, can_be_built, frame_of, objects
 from dpaudit.errors import InvalidAuditFile, printable
 
 TEXT_KINDS = "biuU"  # dtypes whose entries JSON can hold, beside ordinary floats
@@ -201,12 +201,10 @@ def _decoded_array(form: Any) -> NDArray[Any]:
         return flat.reshape(_shape(form["shape"], len(flat))).copy()
     values = _entries(form["values"])
     dtype, shape = _dtype(form["dtype"], len(values)), _shape(form["shape"], len(values))
+    if dtype.hasobject:
+        return objects(values).reshape(shape)
     flat = np.empty(len(values), dtype=dtype)
-    if dtype.hasobject:  # one by one: numpy would look inside a list for more axes
-        for place, entry in enumerate(values):
-            flat[place] = entry
-    else:
-        flat[:] = values
+    flat[:] = values
     return flat.reshape(shape)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dpaudit.domains.categories import categories
 from dpaudit.domains.domain import Refinable
 from dpaudit.domains.ranges import dates, floats, integers
-from dpaudit.domains.sequences import texts
-from dpaudit.domains.vectors import vectors
+from dpaudit.domains.sequences import texts, vectors
 from dpaudit.errors import InvalidDomain
 
 ODD = "+odd"

@@ -24,7 +24,6 @@ from dpaudit.domains.domain import (
     distinct,
     first_why_not,
     is_domain,
-    odd_edges,
     one_of,
     refinable,
 )
@@ -108,6 +107,8 @@ class Parts:
 
     def spread(self, points: int) -> list[tuple[Any, ...]]:
         """At most this many combinations: all of a grid over each part, or some of a finer grid."""
+        if not self.domains:
+            return [()]
         finest, fitting = max(1, int(points ** (1 / len(self.domains)))), None
         while finest <= points:
             columns = [domain.grid(finest) for domain in self.domains]
@@ -192,10 +193,8 @@ class Records(Product):
 
     fields: tuple[tuple[str, Refinable], ...]
 
-    def edges(self) -> tuple[dict[str, Any], ...]:
+    def plain_edges(self) -> tuple[dict[str, Any], ...]:
         """All fields at their first edge; one field at its second edge; all at their second."""
-        if odd := self.odd_values():
-            return odd_edges(self.without_odd_values().edges(), odd)
         tops = {name: domain.edges() for name, domain in self.fields}
         first = {name: edges[0] for name, edges in tops.items()}
         varied = {name: edges[1] for name, edges in tops.items() if len(edges) > 1}
@@ -236,9 +235,7 @@ class Records(Product):
         return Records(fields=tuple((name, each.with_odd_values()) for name, each in self.fields))
 
     def without_odd_values(self) -> Records:
-        return Records(
-            fields=tuple((name, each.without_odd_values()) for name, each in self.fields)
-        )
+        return Records(fields=tuple((name, one.without_odd_values()) for name, one in self.fields))
 
     def odd_values(self) -> tuple[dict[str, Any], ...]:
         """One field odd and the others at their first edge, field after field."""
@@ -265,9 +262,8 @@ class Records(Product):
 
     def labels(self, name: str) -> list[str]:
         """A field is quoted unless plain, so that no two questions are alike."""
-        return [
-            f"{name}.{field if field.isidentifier() else repr(field)}" for field, _ in self.fields
-        ]
+        quoted = (each if each.isidentifier() else repr(each) for each, _ in self.fields)
+        return [f"{name}.{each}" for each in quoted]
 
     def values(self, record: Mapping[str, Any]) -> list[Any]:
         return [record[name] for name, _ in self.fields]

@@ -1,33 +1,156 @@
-"""Records that are lists of other records, and texts, which are lists of tokens joined."""
+"""Records that are arrays of numbers, lists of other records, or texts, which are tokens joined."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpaudit.arrays import Floats
 from dpaudit.domains.categories import Categories, elided, one_by_one
 from dpaudit.domains.domain import (
     MAX_SIMPLER,
+    ODD_SHARE,
     Chooser,
     Domain,
     Refinable,
     distinct,
     first_why_not,
     is_domain,
-    odd_edges,
     one_of,
     refinable,
     whole,
 )
-from dpaudit.domains.ranges import chosen_whole, share_of, spread_whole
-from dpaudit.domains.records import Parts
+from dpaudit.domains.ranges import (
+    FloatRange,
+    as_array,
+    between,
+    bounds,
+    chosen_whole,
+    share_of,
+    short,
+    spread_whole,
+)
+from dpaudit.domains.records import Parts, Product
 from dpaudit.errors import InvalidDomain
 
 ODD_TEXTS = ("", " ", "\x00", "e\u0301", "a" * 10_000)  # the fourth: e and a separate accent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vectors(Product):
+    """Arrays of a fixed length, every entry between two bounds.
+
+    Where odd values are allowed, any entry may be odd; what is drawn has one odd entry or all.
+    """
+
+    length: int
+    plain: FloatRange
+    entry: Refinable  # `plain`, with odd values where they are allowed
+
+    def plain_edges(self) -> tuple[Floats, ...]:
+        low, high, plain = self.plain.low, self.plain.high, self._plainest()
+        places, ends = np.arange(self.length), ((0, high), (0, low), (self.length - 1, high))
+        rows = [np.full(self.length, level) for level in (high, low, plain)]
+        rows += [np.where(places == end, level, plain) for end, level in ends]
+        rows.append(np.where(places % 2 == 0, high, low))
+        return tuple({row.tobytes(): row for row in rows}.values())
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        if not (odd := self.entry.odd_values()):
+            return Refinable.draw(self, rng)
+        row = self.without_odd_values().draw(rng)
+        if rng.random() < ODD_SHARE:
+            number = one_of(odd, rng)
+            row[one_of((slice(None), int(rng.integers(self.length))), rng)] = number
+        return row
+
+    def draw_anywhere(self, rng: np.random.Generator) -> Floats:
+        share, low, high = rng.random(self.length), self.plain.low, self.plain.high
+        return np.clip((1.0 - share) * low + share * high, low, high)
+
+    def dataset(self, records: Sequence[Any]) -> Floats:
+        return np.array(list(records), dtype=np.float64).reshape(len(records), self.length)
+
+    def unpack(self, data: Any) -> list[Floats]:
+        table = as_array(data, self, kinds="fiu", ndim=2)
+        if len(table) and table.shape[1] != self.length:
+            raise InvalidDomain(f"a dataset of {self} has {self.length} columns, got {data!r}.")
+        return [row.astype(np.float64) for row in table]
+
+    def contains(self, record: Any) -> bool:
+        row = _as_row(record)
+        if row is None or row.shape != (self.length,):
+            return False
+        plain = np.all((self.plain.low <= row) & (row <= self.plain.high))
+        return bool(plain) or all(map(self.entry.contains, self.values(row)))
+
+    def why_not_part(self, record: Any) -> str | None:
+        row = _as_row(record)
+        if row is None:
+            return None
+        if row.shape != (self.length,):
+            return f"a vector of shape {row.shape}, where {self} has {self.length} entries"
+        numbers = enumerate(self.values(row))
+        return first_why_not((f"entry {i}", self.entry, number) for i, number in numbers)
+
+    def with_odd_values(self) -> Vectors:
+        return replace(self, entry=self.plain.with_odd_values())
+
+    def without_odd_values(self) -> Vectors:
+        return replace(self, entry=self.plain)
+
+    def odd_values(self) -> tuple[Floats, ...]:
+        """Vectors with only the first entry odd and with all odd, in turn, as edges are few."""
+        odd, rest = self.entry.odd_values(), [self._plainest()] * (self.length - 1)
+        one = [self.joined([number, *rest]) for number in odd]
+        every = [self.joined([number] * self.length) for number in odd]
+        turns = [(one, every)[place % 2][place] for place in range(len(odd))]
+        return distinct([*turns, *one, *every])
+
+    def parts(self) -> Parts:
+        return Parts([self.entry] * self.length)
+
+    def labels(self, name: str) -> list[str]:
+        return [f"{name}[{place}]" for place in range(self.length)]
+
+    def values(self, record: Any) -> list[float]:
+        return [float(number) for number in np.asarray(record, dtype=np.float64).tolist()]
+
+    def joined(self, values: Iterable[float]) -> Floats:
+        return np.array(list(values), dtype=np.float64)
+
+    def __str__(self) -> str:
+        odd = " and odd values" if self.entry.odd_values() else ""
+        return f"vectors({self.length}, {short(self.plain.low)}, {short(self.plain.high)}){odd}"
+
+    def _plainest(self) -> float:
+        return 0.0 if self.plain.contains(0.0) else between(self.plain.low, self.plain.high, 0.5)
+
+
+def vectors(length: int, low: float, high: float) -> Vectors:
+    """Records that are arrays of a fixed length with every entry in [low, high].
+
+    >>> vectors(2, 0, 1).dataset([]).shape
+    (0, 2)
+    """
+    length = whole("vectors", "length", length)
+    if length < 1:
+        raise InvalidDomain(f"vectors needs a length of at least 1, got {length}.")
+    low, high = bounds("vectors", low, high)
+    plain = FloatRange(low=low, high=high)
+    return Vectors(length=length, plain=plain, entry=plain)
+
+
+def _as_row(record: Any) -> NDArray[Any] | None:
+    try:
+        row = np.asarray(record)
+    except ValueError:  # lists within lists, of different lengths
+        return None
+    return row if row.dtype.kind in "fiu" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +161,8 @@ class Lists(Refinable):
     min_length: int
     max_length: int
 
-    def edges(self) -> tuple[list[Any], ...]:
+    def plain_edges(self) -> tuple[list[Any], ...]:
         """The longest and the shortest lists of the first two edges, and a mixed one."""
-        if odd := self.odd_values():
-            return odd_edges(self.without_odd_values().edges(), odd)
         tops = self.domain.edges()
         high, low = tops[0], tops[:2][-1]
         fewest, one, most = self.min_length, max(self.min_length, 1), self.max_length
@@ -88,7 +209,25 @@ class Lists(Refinable):
 
     def near(self, record: Sequence[Any], rng: np.random.Generator) -> Any:
         """One or a few entries changed, or an entry more or less."""
-        return self.moved(list(record), rng, lambda: self._changed(record, rng))
+        length = len(record)
+        ways = ["change"] * (2 if length > 0 else 0)
+        ways += ["grow"] if length < self.max_length else []
+        ways += ["cut"] if length > self.min_length else []
+
+        def change() -> list[Any]:
+            entries = list(record)
+            match one_of(ways, rng) if ways else None:
+                case "change":
+                    return self._parts(length).changed(entries, rng)
+                case "grow":  # by a new entry, or by a copy of one
+                    copies = length > 0 and rng.random() < 0.5
+                    source = entries if copies else [self.domain.draw(rng)]
+                    entries.insert(int(rng.integers(length + 1)), one_of(source, rng))
+                case "cut":
+                    del entries[int(rng.integers(length))]
+            return entries
+
+        return self.moved(list(record), rng, change)
 
     def plainness(self, record: Sequence[Any]) -> float:
         """One for each entry, and the plainness of the entry."""
@@ -106,18 +245,14 @@ class Lists(Refinable):
     def grid(self, points: int) -> tuple[list[Any], ...]:
         lengths = spread_whole(self.min_length, self.max_length, max(1, int(points**0.5)))
         share = max(1, points // len(lengths))
-        rows = (
-            list(row)
-            for length in lengths
-            for row in (self._parts(length).spread(share) if length > 0 else [()])
-        )
-        return distinct((*self.edges(), *rows))
+        rows = (row for length in lengths for row in self._parts(length).spread(share))
+        return distinct((*self.edges(), *map(list, rows)))
 
     def with_odd_values(self) -> Lists:
-        return dataclasses.replace(self, domain=self.domain.with_odd_values())
+        return replace(self, domain=self.domain.with_odd_values())
 
     def without_odd_values(self) -> Lists:
-        return dataclasses.replace(self, domain=self.domain.without_odd_values())
+        return replace(self, domain=self.domain.without_odd_values())
 
     def odd_values(self) -> tuple[list[Any], ...]:
         """The shortest lists whose first entry is odd."""
@@ -132,21 +267,6 @@ class Lists(Refinable):
 
     def _parts(self, length: int) -> Parts:
         return Parts([self.domain] * length)
-
-    def _changed(self, record: Sequence[Any], rng: np.random.Generator) -> list[Any]:
-        entries, length = list(record), len(record)
-        ways = ["change"] * (2 if length > 0 else 0)
-        ways += ["grow"] if length < self.max_length else []
-        ways += ["cut"] if length > self.min_length else []
-        match one_of(ways, rng) if ways else None:
-            case "change":
-                return self._parts(length).changed(entries, rng)
-            case "grow":  # by a new entry, or by a copy of one
-                source = entries if length > 0 and rng.random() < 0.5 else [self.domain.draw(rng)]
-                entries.insert(int(rng.integers(length + 1)), one_of(source, rng))
-            case "cut":
-                del entries[int(rng.integers(length))]
-        return entries
 
 
 def lists(domain: Domain, max_length: int, min_length: int = 0) -> Lists:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 MAX_SHOWN = 12  # records of a dataset; a longer one is elided in the middle
 MAX_WIDTH = 80  # characters of a value in one line
-POLARS_TYPES = ("Boolean", "Date", "Float64", "Int64", "Object", "String")
+POLARS = {"float": "Float64", "int": "Int64", "bool": "Boolean"}  # its types, by kind of value
+POLARS |= {"text": "String", "date": "Date", "object": "Object"}
 
 
 def canonical(value: Any) -> str:
@@ -61,19 +64,14 @@ def shown(value: Any) -> str:
     >>> shown(np.arange(100.0))
     '[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, ..., 94.0, 95.0, 96.0, 97.0, 98.0, 99.0]'
     """
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0:
         value = value.item()
     if (frame := frame_of(value)) is not None:
         value = frame.rows()
     if isinstance(value, (list, tuple, np.ndarray)):
-        long = len(value) > MAX_SHOWN
-        head, tail = (value[: MAX_SHOWN // 2], value[-MAX_SHOWN // 2 :]) if long else (value, ())
-        texts = [shown(entry) for entry in head]
-        if long:
-            texts += ["...", *(shown(entry) for entry in tail)]
-        return f"[{', '.join(texts)}]"
+        half = MAX_SHOWN // 2 if len(value) > MAX_SHOWN else len(value)
+        tail = ["...", *map(shown, value[-half:])] if half < len(value) else []
+        return f"[{', '.join([*map(shown, value[:half]), *tail])}]"
     if isinstance(value, dict) and len(value) <= MAX_SHOWN:
         return f"{{{', '.join(f'{name!r}: {shown(entry)}' for name, entry in value.items())}}}"
     text = " ".join(repr(value).splitlines())
@@ -90,7 +88,7 @@ class Frame:
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of plain values."""
-        cells = {name: [_plain(entry) for entry in entries] for name, _, entries in self.columns}
+        cells = {name: list(map(_cell, entries)) for name, _, entries in self.columns}
         return [{name: entries[row] for name, entries in cells.items()} for row in range(self.size)]
 
 
@@ -119,7 +117,7 @@ def frame_of(value: Any) -> Frame | None:
 
 def can_be_built(frame: Frame) -> bool:
     """Whether `built` gives the table back."""
-    return frame.library != "polars" or all(kind in POLARS_TYPES for _, kind, _ in frame.columns)
+    return frame.library != "polars" or all(kind in POLARS.values() for _, kind, _ in frame.columns)
 
 
 def built(frame: Frame) -> Any:
@@ -145,7 +143,18 @@ def built(frame: Frame) -> Any:
     )
 
 
-def _plain(entry: Any) -> Any:
-    if isinstance(entry, np.datetime64):
-        return entry.astype("M8[D]").item()
-    return entry.item() if isinstance(entry, np.generic) else entry
+def objects(entries: Sequence[Any]) -> NDArray[Any]:
+    """An array of these objects; numpy alone would look inside lists for more axes."""
+    array = np.empty(len(entries), dtype=object)
+    for place, entry in enumerate(entries):
+        array[place] = entry
+    return array
+
+
+def plain(value: Any) -> Any:
+    """The Python value of a numpy scalar; any other value as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _cell(entry: Any) -> Any:
+    return entry.astype("M8[D]").item() if isinstance(entry, np.datetime64) else plain(entry)

@@ -6,10 +6,9 @@ and polars, columns with missing values (None) in polars. Any other column holds
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from types import NoneType
 from typing import Any
@@ -20,9 +19,8 @@ from numpy.typing import NDArray
 from dpaudit.domains.categories import Categories
 from dpaudit.domains.domain import Domain, Refinable
 from dpaudit.domains.records import Records, named_fields
-from dpaudit.domains.sequences import Texts
-from dpaudit.domains.showing import shown
-from dpaudit.domains.vectors import Vectors
+from dpaudit.domains.sequences import Texts, Vectors
+from dpaudit.domains.showing import POLARS, objects, plain, shown
 from dpaudit.domains.wrapping import Filtered, Refined, WithOdd
 from dpaudit.errors import InvalidDomain
 
@@ -38,8 +36,6 @@ MAX_TEXT_WIDTH = 1000  # characters of a numpy text; columns of longer ones hold
 KINDS: dict[type, str] = {float: "float", int: "int", bool: "bool", str: "text", date: "date"}
 NUMPY = {"float": "f8", "int": "i8", "bool": "?", "date": "M8[D]", "object": "O"}
 PANDAS = {"float": "f8", "int": "i8", "bool": "?", "text": "str", "date": "M8[s]"}
-POLARS = {"float": "Float64", "int": "Int64", "bool": "Boolean"}
-POLARS |= {"text": "String", "date": "Date", "object": "Object"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +118,7 @@ class Tables(Refined):
         return table_of(self.inner.with_odd_values(), self.form)
 
     def without_odd_values(self) -> Tables:
-        return dataclasses.replace(self, inner=self.inner.without_odd_values())
+        return replace(self, inner=self.inner.without_odd_values())
 
     def odd_values(self) -> tuple[Any, ...]:
         return self.inner.odd_values()
@@ -165,7 +161,7 @@ def column_of(name: str, domain: Refinable) -> ColumnType:
     """
     if isinstance(domain, Vectors):
         return ColumnType(name=name, kind="vector", width=domain.length)
-    found = {type(_plain(domain.released(record))) for record in domain.grid(EXAMPLE_RECORDS)}
+    found = {type(plain(domain.released(record))) for record in domain.grid(EXAMPLE_RECORDS)}
     types = found - {NoneType}
     kind = KINDS.get(types.pop(), "object") if len(types) == 1 else "object"
     width = _longest(domain) if kind == "text" else 0
@@ -207,15 +203,15 @@ def _checked(column: ColumnType, entries: list[Any]) -> list[Any]:
     """The entries, if all are of the column's kind: a map may give another type now and then."""
     if column.kind in ("object", "vector"):
         return entries
-    plain = [_plain(entry) for entry in entries]
-    for entry in plain:
+    found = list(map(plain, entries))
+    for entry in found:
         fits = KINDS.get(type(entry)) == column.kind or (entry is None and column.optional)
         if not fits or (type(entry) is int and not -(2**63) <= entry < 2**63):
             raise InvalidDomain(
                 f"the column {column.name!r} holds values of the kind {column.kind}, got "
                 f"{shown(entry)}. Let its map always give the same type."
             )
-    return plain
+    return found
 
 
 def _numpy_field(column: ColumnType) -> tuple[Any, ...]:
@@ -232,14 +228,14 @@ def _numpy_entries(column: ColumnType, entries: list[Any]) -> NDArray[Any]:
     if column.kind == "vector":
         return np.array(entries, dtype=np.float64).reshape(len(entries), column.width)
     if column.strict_kind() in ("object", "text"):
-        return _objects(entries)
+        return objects(entries)
     return np.array(entries, dtype=NUMPY[column.kind])
 
 
 def _pandas_series(library: Any, column: ColumnType, entries: list[Any]) -> Any:
     kind = column.strict_kind()
     if kind in ("object", "vector"):
-        return library.Series(_objects(entries), dtype=object)
+        return library.Series(objects(entries), dtype=object)
     if kind == "date":  # in days first: numpy would take other units for texts
         return library.Series(np.array(entries, dtype="M8[D]").astype(PANDAS[kind]))
     return library.Series(entries, dtype=PANDAS[kind])
@@ -250,14 +246,6 @@ def _polars_series(library: Any, column: ColumnType, entries: list[Any]) -> Any:
         rows = [np.asarray(entry, dtype=np.float64).tolist() for entry in entries]
         return library.Series(column.name, rows, library.Array(library.Float64, column.width))
     return library.Series(column.name, entries, getattr(library, POLARS[column.kind]))
-
-
-def _objects(entries: Sequence[Any]) -> NDArray[Any]:
-    """An array of these objects; numpy alone would look inside lists for more axes."""
-    array = np.empty(len(entries), dtype=object)
-    for place, entry in enumerate(entries):
-        array[place] = entry
-    return array
 
 
 def _longest(domain: Refinable) -> int:
@@ -279,7 +267,3 @@ def _longest(domain: Refinable) -> int:
             return 0
     cut = any(word.endswith("\0") for word in words)  # numpy drops zeros at the end of a text
     return 0 if cut or length > MAX_TEXT_WIDTH else max(length, 1)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from dpaudit.domains.domain import (
     Refinable,
     Unsuitable,
     distinct,
-    odd_edges,
     one_of,
 )
 from dpaudit.domains.showing import canonical, shown
@@ -151,8 +149,7 @@ class Filtered(Refined):
         return self.inner.contains(record) and self.fits(record)
 
     def why_not_part(self, record: Any) -> str | None:
-        unfit = f"{shown(record)} does not fit the filter {self.name}"
-        return self.inner.why_not(record) or unfit
+        return self.inner.why_not(record) or f"{shown(record)} does not fit the filter {self.name}"
 
     def choose(self, chooser: Chooser, name: str) -> Any:
         record = self.inner.choose(chooser, name)
@@ -171,7 +168,6 @@ class Filtered(Refined):
         return self.plainer(record, (*self.inner.simpler(record), *self.fitting))
 
     def grid(self, points: int) -> tuple[Any, ...]:
-        found = self.fitting
         for finer in FINER_GRIDS:
             fitting = filter(self.fits, self.inner.grid(finer * points))
             found = distinct((*self.fitting, *fitting))
@@ -211,7 +207,7 @@ def filtered(inner: Refinable, predicate: Callable[[Any], object], name: str | N
             f"no edge and none of {SAMPLE_DRAWS} random records of {inner} fits the filter "
             f"{named}. Narrow the domain, or build the records that fit with map()."
         )
-    return dataclasses.replace(domain, fitting=tuple(edges))
+    return replace(domain, fitting=tuple(edges))
 
 
 def _far_apart(inner: Refinable, edges: Sequence[Any], drawn: Sequence[Any]) -> list[Any]:
@@ -262,10 +258,10 @@ class Mapped(Refined):
             raise
 
     def with_odd_values(self) -> Refinable:
-        return dataclasses.replace(self, inner=self.inner.with_odd_values())
+        return replace(self, inner=self.inner.with_odd_values())
 
     def without_odd_values(self) -> Refinable:
-        return dataclasses.replace(self, inner=self.inner.without_odd_values())
+        return replace(self, inner=self.inner.without_odd_values())
 
     def odd_values(self) -> tuple[Any, ...]:
         return self.inner.odd_values()
@@ -290,8 +286,7 @@ class WithOdd(Refined):
     odd: tuple[Any, ...]
     keys: tuple[str, ...] = field(repr=False)  # of the odd values, which are looked up all the time
 
-    def edges(self) -> tuple[Any, ...]:
-        return odd_edges(self.inner.edges(), self.odd)
+    edges = Refinable.edges
 
     def draw(self, rng: np.random.Generator) -> Any:
         return one_of(self.odd, rng) if rng.random() < ODD_SHARE else self.inner.draw(rng)
@@ -310,10 +305,10 @@ class WithOdd(Refined):
     def coordinates(self, record: Any) -> tuple[float, ...]:
         """Those of `inner`, then one for each odd value: each odd value has its own corner."""
         place = self._place(record)
-        ordinary = self.inner.coordinates(self.inner.edges()[0] if place is not None else record)
-        if place is not None:
-            ordinary = (0.0,) * len(ordinary)
-        return (*ordinary, *(float(each == place) for each in range(len(self.odd))))
+        corner = (float(each == place) for each in range(len(self.odd)))
+        if place is None:
+            return (*self.inner.coordinates(record), *corner)
+        return (*(0.0,) * len(self.inner.coordinates(self.inner.edges()[0])), *corner)
 
     def near(self, record: Any, rng: np.random.Generator) -> Any:
         """From a plain record a near one or an odd one; from an odd record any other."""

@@ -6,7 +6,7 @@ A new finder adds its name to `FINDERS`. `finder.py` has what they share.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -72,30 +72,26 @@ def as_finder(neighbours: Any, finder: str | Finder, rng: np.random.Generator) -
         return make_finder("fixed", neighbours, rng)
     if _is_finder(neighbours):
         _refuse(finder, f"{type(neighbours).__name__} is a finder itself")
-        own: Finder = neighbours
-        return own
-    if isinstance(neighbours, Relation) and not isinstance(neighbours, type):
-        return make_finder(finder, neighbours, rng) if isinstance(finder, str) else _checked(finder)
+        return neighbours
+    if not isinstance(neighbours, Relation) or isinstance(neighbours, type):
+        raise TypeError(
+            f"neighbours must be a relation such as replace_one(floats(0, 1)), a list of pairs, or "
+            f"an object with ask() and tell(pair, score), got {shown(neighbours)}."
+        )
+    if isinstance(finder, str):
+        return make_finder(finder, neighbours, rng)
+    if _is_finder(finder):
+        return finder
     raise TypeError(
-        f"neighbours must be a relation such as replace_one(floats(0, 1)), a list of pairs, or an "
-        f"object with ask() and tell(pair, score), got {shown(neighbours)}."
+        f"finder must be a name, or an object with ask() and tell(pair, score), "
+        f"got {shown(finder)}."
     )
 
 
-def _is_finder(given: Any) -> bool:
+def _is_finder(given: Any) -> TypeGuard[Finder]:
     """Whether an object has the two methods of a finder. A class has them, but is not yet one."""
     methods = (getattr(given, name, None) for name in ("ask", "tell"))
     return not isinstance(given, type) and all(map(callable, methods))
-
-
-def _checked(finder: Any) -> Finder:
-    if not _is_finder(finder):
-        raise TypeError(
-            f"finder must be a name, or an object with ask() and tell(pair, score), "
-            f"got {shown(finder)}."
-        )
-    own: Finder = finder
-    return own
 
 
 def _refuse(finder: Any, reason: str) -> None:

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dpaudit.neighbours import Pair, Relation, Structured
+from dpaudit.neighbours import Pair
 from dpaudit.search.evolve import EvolveFinder
-from dpaudit.search.finder import Memory, RelationFinder, fingerprint
+from dpaudit.search.finder import RelationFinder, fingerprint
 from dpaudit.search.gp import GaussianProcessFinder
 from dpaudit.search.spread import RandomFinder, SpreadFinder
 
@@ -38,21 +38,16 @@ class AutoFinder(RelationFinder):
     data=[1.0], neighbour=[0.0]
     """
 
-    def __init__(
-        self, relation: Relation, rng: np.random.Generator, memory: Memory | None = None
-    ) -> None:
-        super().__init__(relation, rng, memory)
-        able = STRATEGIES if isinstance(relation, Structured) else ("random",)
+    def prepare(self) -> None:
+        able = STRATEGIES if self.structured is not None else ("random",)
         self.shares = Shares({name: START_SHARES[name] for name in able})
-        self._edges = relation.edge_pairs()
+        self._edges = self.relation.edge_pairs()
 
     @cached_property
     def _strategies(self) -> dict[str, RelationFinder]:
         """Made after the last edge pair: many audits end before it."""
-        return {
-            name: STRATEGIES[name](self.relation, self.rng, self.memory)
-            for name in self.shares.scores
-        }
+        shared = self.relation, self.rng, self.memory
+        return {name: STRATEGIES[name](*shared) for name in self.shares.scores}
 
     def ask(self) -> Pair | None:
         for edge in self._edges:

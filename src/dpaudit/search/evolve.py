@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.domains import Explorable, explorable
-from dpaudit.neighbours import ABSENT, Pair, Relation, Slot, Structured, is_shared, shared
-from dpaudit.search.finder import Memory, RelationFinder
+from dpaudit.domains import Explorable, explorable, one_of
+from dpaudit.neighbours import ABSENT, Pair, Slot, Structured, is_shared, shared
+from dpaudit.search.finder import RelationFinder
 from dpaudit.search.spread import SpreadFinder
 
 POPULATION_SIZE = 16  # the best pairs, which may become parents
@@ -38,17 +38,11 @@ class EvolveFinder(RelationFinder):
     True
     """
 
-    def __init__(
-        self, relation: Relation, rng: np.random.Generator, memory: Memory | None = None
-    ) -> None:
-        super().__init__(relation, rng, memory)
-        self._spread = SpreadFinder(relation, rng, self.memory)
-        self._mutations = Mutations(relation, rng) if isinstance(relation, Structured) else None
+    def prepare(self) -> None:
+        self._spread = SpreadFinder(self.relation, self.rng, self.memory)
+        self._mutations = None if self.structured is None else Mutations(self.structured, self.rng)
 
-    def ask(self) -> Pair | None:
-        return self.first_new(self._propose)
-
-    def _propose(self) -> Pair | None:
+    def propose(self) -> Pair | None:
         if self._mutations is None:
             return self._spread.propose()
         chance = self.rng.random()
@@ -67,9 +61,8 @@ class EvolveFinder(RelationFinder):
         if not population:
             return None
         drawn = self.rng.integers(len(population), size=TOURNAMENT_SIZE)
-        return mutations.slots(
-            max((population[one] for one in drawn), key=lambda one: one.score).pair
-        )
+        winner = max((population[one] for one in drawn), key=lambda one: one.score)
+        return mutations.slots(winner.pair)
 
 
 class Mutations:
@@ -93,7 +86,7 @@ class Mutations:
         for _ in range(MAX_CHANGES):
             found: Slots | None = slots
             while found:
-                found = CHANGES[int(rng.integers(len(CHANGES)))](found, self._domain, rng)
+                found = one_of(CHANGES, rng)(found, self._domain, rng)
                 if rng.random() >= FURTHER_CHANCE:
                     break
             if found and (pair := self._relation.join(found)) is not None:
@@ -108,7 +101,7 @@ class Mutations:
             child = []
             for place, slot in enumerate(first):
                 if is_shared(slot):
-                    child.append(_one(pool, self._rng))
+                    child.append(one_of(pool, self._rng))
                 else:  # relations in which every record may move mix the moves, too
                     opposite = second[place] if place < len(second) else slot
                     mixes = not is_shared(opposite) and self._rng.random() < 0.5
@@ -120,14 +113,14 @@ class Mutations:
 
 def _duplicate(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
     place = int(rng.integers(len(slots) + 1))
-    return [*slots[:place], shared(_record(_one(slots, rng), rng)), *slots[place:]]
+    return [*slots[:place], shared(_record(one_of(slots, rng), rng)), *slots[place:]]
 
 
 def _drop(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot] | None:
     places = _places(slots, same=True)
     if not places:
         return None
-    place = _one(places, rng)
+    place = one_of(places, rng)
     return [*slots[:place], *slots[place + 1 :]]
 
 
@@ -140,18 +133,18 @@ def _swap(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Sl
 
 def _to_edge(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
     place = int(rng.integers(len(slots)))
-    return _with_record(slots, place, lambda _: _one(domain.edges(), rng), rng)
+    return _with_record(slots, place, lambda _: one_of(domain.edges(), rng), rng)
 
 
 def _copy(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
     """One record onto another: equal records are rare by chance and often what matters."""
     place = int(rng.integers(len(slots)))
-    return _with_record(slots, place, lambda _: _record(_one(slots, rng), rng), rng)
+    return _with_record(slots, place, lambda _: _record(one_of(slots, rng), rng), rng)
 
 
 def _copy_slot(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
     """One slot onto another, with its difference: this is how query answers move together."""
-    return _with(slots, int(rng.integers(len(slots))), _one(slots, rng))
+    return _with(slots, int(rng.integers(len(slots))), one_of(slots, rng))
 
 
 def _nudge(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot]:
@@ -159,13 +152,12 @@ def _nudge(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[S
     return _with_record(slots, place, lambda record: domain.near(record, rng), rng)
 
 
-def _nudge_difference(
-    slots: Slots, domain: Explorable, rng: np.random.Generator
-) -> list[Slot] | None:
+def _nudge_apart(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot] | None:
+    """Nudge one of the records that differ."""
     places = _places(slots, same=False)
     if not places:
         return None
-    return _with_record(slots, _one(places, rng), lambda record: domain.near(record, rng), rng)
+    return _with_record(slots, one_of(places, rng), lambda record: domain.near(record, rng), rng)
 
 
 def _pass_on(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Slot] | None:
@@ -173,7 +165,7 @@ def _pass_on(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list
     same, apart = _places(slots, same=True), _places(slots, same=False)
     if not same or not apart:
         return None
-    to, source = _one(same, rng), _one(apart, rng)
+    to, source = one_of(same, rng), one_of(apart, rng)
     record, (old, new) = slots[to].data, slots[source]
     passed = Slot(ABSENT, record) if old is ABSENT else Slot(record, new)
     kept = shared(new if old is ABSENT else old)
@@ -185,7 +177,7 @@ def _turn(slots: Slots, domain: Explorable, rng: np.random.Generator) -> list[Sl
     places = _places(slots, same=False)
     if len(places) < 2:
         return None
-    place = _one(places, rng)
+    place = one_of(places, rng)
     return _with(slots, place, slots[place].swapped())
 
 
@@ -198,7 +190,7 @@ CHANGES: tuple[Change, ...] = (
     _copy_slot,
     _pass_on,
     _turn,
-    *(_nudge, _nudge_difference) * 3,  # most of a climb is small steps
+    *(_nudge, _nudge_apart) * 3,  # most of a climb is small steps
 )
 
 
@@ -224,8 +216,4 @@ def _places(slots: Slots, *, same: bool) -> list[int]:
 
 
 def _record(slot: Slot, rng: np.random.Generator) -> Any:
-    return _one([side for side in slot if side is not ABSENT], rng)
-
-
-def _one(choices: Sequence[Any], rng: np.random.Generator) -> Any:
-    return choices[int(rng.integers(len(choices)))]
+    return one_of([side for side in slot if side is not ABSENT], rng)

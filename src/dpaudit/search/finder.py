@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from dpaudit.domains import canonical
-from dpaudit.neighbours import Pair, Relation
+from dpaudit.neighbours import Pair, Relation, Structured
 
 MAX_SCORED_PAIRS = 256  # kept whole; of the others only the fingerprints
 MIN_LATEST_PAIRS = 128  # of them: the latest ones, whatever they scored
@@ -125,7 +123,7 @@ def fingerprint(pair: Pair) -> str:
     return hashlib.blake2b(" | ".join(sides).encode(), digest_size=10).hexdigest()
 
 
-class RelationFinder(ABC):
+class RelationFinder:
     """A finder that searches a relation and remembers what it proposed.
 
     Finders that share a generator and a memory learn from each other's scores.
@@ -135,25 +133,26 @@ class RelationFinder(ABC):
         self, relation: Relation, rng: np.random.Generator, memory: Memory | None = None
     ) -> None:
         self.relation = relation
+        self.structured = relation if isinstance(relation, Structured) else None
         self.rng = rng
         self.memory = Memory() if memory is None else memory
+        self.prepare()
 
-    @abstractmethod
+    def prepare(self) -> None:
+        """Make what this kind of finder needs beside the relation and the memory."""
+
     def ask(self) -> Pair | None:
-        """The next pair; None if there is nothing new to propose."""
-
-    def tell(self, pair: Pair, score: float) -> None:
-        """Remember the score. A pair that another finder proposed is not proposed again."""
-        self.memory.tell(pair, score)
-
-    def first_new(self, propose: Callable[[], Pair | None]) -> Pair | None:
         """The first of a hundred proposals that is new; None if none is."""
         for _ in range(MAX_PROPOSALS):
-            pair = propose()
+            pair = self.propose()
             if pair is not None and self.memory.meet(pair):
                 return pair
         return None
 
-    def random_pair(self) -> Pair:
-        """A random pair, new or not."""
+    def propose(self) -> Pair | None:
+        """A pair, new or not; random unless a finder knows better. None if it finds none."""
         return self.relation.random_pair(self.rng)
+
+    def tell(self, pair: Pair, score: float) -> None:
+        """Remember the score. A pair that another finder proposed is not proposed again."""
+        self.memory.tell(pair, score)

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpaudit.arrays import Counts, Floats
 from dpaudit.domains import canonical, explorable
-from dpaudit.neighbours import ABSENT, Pair, QueryAnswers, Relation, Slot, Structured, is_shared
+from dpaudit.neighbours import ABSENT, Pair, QueryAnswers, Slot, Structured, is_shared
 from dpaudit.search.evolve import Mutations
 from dpaudit.search.finder import Memory, RelationFinder, fingerprint
 from dpaudit.search.spread import SpreadFinder
@@ -59,14 +59,11 @@ class GaussianProcessFinder(RelationFinder):
     True
     """
 
-    def __init__(
-        self, relation: Relation, rng: np.random.Generator, memory: Memory | None = None
-    ) -> None:
-        super().__init__(relation, rng, memory)
-        self._spread = SpreadFinder(relation, rng, self.memory)
+    def prepare(self) -> None:
+        self._spread = SpreadFinder(self.relation, self.rng, self.memory)
         self._bandit: Bandit | None = None
-        if isinstance(relation, Structured):
-            self._bandit = Bandit(relation, rng, self.memory)
+        if self.structured is not None:
+            self._bandit = Bandit(self.structured, self.rng, self.memory)
 
     def ask(self) -> Pair | None:
         if self._bandit is not None and self.memory.best_score > 0.0:

@@ -19,7 +19,7 @@ from dpaudit.neighbours import (
     is_shared,
     shared,
 )
-from dpaudit.search.finder import Memory, RelationFinder
+from dpaudit.search.finder import RelationFinder
 
 MAX_STALLED_GRIDS = 4  # finer grids without a new record, before a domain counts as finite
 
@@ -71,11 +71,8 @@ class GridFinder(RelationFinder):
     data=[0.5], neighbour=[]
     """
 
-    def __init__(
-        self, relation: Relation, rng: np.random.Generator, memory: Memory | None = None
-    ) -> None:
-        super().__init__(relation, rng, memory)
-        self._pairs = _grid_pairs(relation)
+    def prepare(self) -> None:
+        self._pairs = _grid_pairs(self.relation)
 
     def ask(self) -> Pair | None:
         return next(filter(self.memory.meet, self._pairs), None)

@@ -32,15 +32,14 @@ class OptunaFinder(RelationFinder):
     ) -> None:
         super().__init__(relation, rng, memory)
         self._optuna = _optuna()
-        self._structured = relation if isinstance(relation, Structured) else None
         self._sampler = sampler
         self._numbers: dict[str, int] = {}  # of the trials, by the fingerprints of their pairs
         self._corrected: dict[int, float] = {}  # scores that replace those of finished trials
         self._study = self._new_study([])
 
     def ask(self) -> Pair | None:
-        pair = None if self._structured is None else self._suggested(self._structured)
-        return self.first_new(self.random_pair) if pair is None else pair
+        pair = None if self.structured is None else self._suggested(self.structured)
+        return super().ask() if pair is None else pair
 
     def tell(self, pair: Pair, score: float) -> None:
         """Remember the score; the sampler learns of it if it proposed the pair."""

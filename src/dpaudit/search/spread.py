@@ -9,8 +9,8 @@ import numpy as np
 
 from dpaudit.arrays import Counts, Floats
 from dpaudit.domains import Unsuitable
-from dpaudit.neighbours import Pair, Relation, Structured
-from dpaudit.search.finder import Memory, RelationFinder
+from dpaudit.neighbours import Pair
+from dpaudit.search.finder import RelationFinder
 
 MAX_CHOICES = 20  # that lead to no pair, before a random one is taken
 FIRST_STRATA = 16  # of the first block
@@ -31,9 +31,6 @@ class RandomFinder(RelationFinder):
     True
     """
 
-    def ask(self) -> Pair | None:
-        return self.first_new(self.random_pair)
-
 
 class SpreadFinder(RelationFinder):
     """Proposes pairs whose records fill the domain evenly; edges come up all the time.
@@ -49,23 +46,15 @@ class SpreadFinder(RelationFinder):
     True
     """
 
-    def __init__(
-        self, relation: Relation, rng: np.random.Generator, memory: Memory | None = None
-    ) -> None:
-        super().__init__(relation, rng, memory)
-        self._chooser = SpreadChooser(rng)
-        self._structured = relation if isinstance(relation, Structured) else None
-
-    def ask(self) -> Pair | None:
-        return self.first_new(self.propose)
+    def prepare(self) -> None:
+        self._chooser = SpreadChooser(self.rng)
 
     def propose(self) -> Pair:
-        """A pair, new or not."""
-        if self._structured is not None:
+        if self.structured is not None:
             for _ in range(MAX_CHOICES):
                 with suppress(Unsuitable):
-                    return self._structured.choose(self._chooser)
-        return self.random_pair()
+                    return self.structured.choose(self._chooser)
+        return self.relation.random_pair(self.rng)
 
 
 class SpreadChooser:

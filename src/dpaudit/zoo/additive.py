@@ -97,7 +97,7 @@ class GaussianCount(EpsilonMechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassicalGaussianCount(EpsilonMechanism):
+class ClassicalGaussianCount(GaussianCount):
     """The number of records plus Gaussian noise of the classical formula: `(epsilon, delta)`-DP.
 
     `sigma = sqrt(2 log(1.25/delta)) / epsilon`, which is proven for `epsilon < 1` only, and is more
@@ -109,7 +109,6 @@ class ClassicalGaussianCount(EpsilonMechanism):
     """
 
     epsilon: Positive = 0.9
-    delta: Fraction = 1e-5
 
     def check(self) -> None:
         """Refuse an epsilon for which the formula is not proven."""
@@ -123,9 +122,6 @@ class ClassicalGaussianCount(EpsilonMechanism):
     def sigma(self) -> float:
         """The standard deviation of the noise."""
         return math.sqrt(2 * math.log(1.25 / self.delta)) / self.epsilon
-
-    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
-        return len(data) + rng.normal(scale=self.sigma, size=size)
 
 
 @dataclass(frozen=True, slots=True)

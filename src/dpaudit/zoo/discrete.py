@@ -13,14 +13,7 @@ import numpy as np
 from dpaudit.arrays import Counts
 from dpaudit.domains import floats
 from dpaudit.neighbours import add_or_remove_one
-from dpaudit.zoo.frame import (
-    ONE_RECORD_MORE,
-    Allowed,
-    AtLeastOne,
-    EpsilonMechanism,
-    entry,
-    pair_of,
-)
+from dpaudit.zoo.frame import ONE_RECORD_MORE, Allowed, AtLeastOne, EpsilonMechanism, entry, pair_of
 
 __all__ = ["Geometric", "RoundedGeometric", "RoundedGeometricNaturalLog", "TruncatedGeometric"]
 

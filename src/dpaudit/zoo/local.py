@@ -16,7 +16,6 @@ paper, whatever the hash functions.
 """
 
 import hashlib
-import itertools
 import math
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -29,14 +28,7 @@ from dpaudit.arrays import Counts
 from dpaudit.domains import integers
 from dpaudit.errors import InvalidMechanism
 from dpaudit.neighbours import Pair, replace_one
-from dpaudit.zoo.frame import (
-    Allowed,
-    AtLeastOne,
-    EpsilonMechanism,
-    Fraction,
-    ZooMechanism,
-    entry,
-)
+from dpaudit.zoo.frame import Allowed, AtLeastOne, EpsilonMechanism, Fraction, ZooMechanism, entry
 
 __all__ = [
     "KaryRandomizedResponse",
@@ -155,63 +147,14 @@ class UnaryEncodingWholeEpsilon(SymmetricUnaryEncoding):
 
 
 @dataclass(frozen=True, slots=True)
-class Rappor(ZooMechanism):
-    """The filter after a permanent and an instantaneous response, both fresh in every draw.
+class OneTimeRappor(ZooMechanism):
+    """The filter after a permanent response alone, for values that are asked for only once.
 
+    A differing bit costs `ln((1 - f/2) / (f/2))`: it is `Rappor` with `p = 0` and `q = 1`.
     `epsilon` holds for all values, and two whose filters have no position in common reach it.
     `loss` is what holds for two given values. The default salt is the smallest whole number (from 0
     on) with which the filters of 0 and 1 share exactly one position of four, so that six bits
     differ.
-
-    >>> mechanism = Rappor()
-    >>> print(round(mechanism.epsilon, 5), round(mechanism.loss(1, 0), 5))
-    0.40008 0.30006
-    >>> mechanism([7], 5, np.random.default_rng(0)).shape
-    (5, 20)
-    """
-
-    f: Fraction = 0.75
-    p: float = 0.45
-    q: float = 0.55
-    _: KW_ONLY
-    hashes: AtLeastOne = 4
-    bits: int = 20
-    salt: int = SALT
-
-    def check(self) -> None:
-        """Refuse an instantaneous response that does not send a 1 more often for a 1."""
-        check_bits(self.name, self.bits, self.hashes)
-        if not 0 <= self.p < self.q <= 1:
-            raise InvalidMechanism(
-                f"{self.name} needs 0 <= p < q <= 1, got p={self.p!r}, q={self.q!r}."
-            )
-
-    @property
-    def epsilon(self) -> float:
-        """The most that two values can cost: the loss without common positions."""
-        return self.hashes * couple_cost(self.f, self.p, self.q)
-
-    def loss(self, value: int, other: int) -> float:
-        """The exact epsilon of these two values."""
-        mine, theirs = (
-            positions(each, hashes=self.hashes, bits=self.bits, salt=self.salt)
-            for each in (value, other)
-        )
-        return len(mine - theirs) * couple_cost(self.f, self.p, self.q)
-
-    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Bits:
-        places = positions(data[0], hashes=self.hashes, bits=self.bits, salt=self.salt)
-        permanent = permanent_response(places, self.f, self.bits, size, rng)
-        chances = np.where(permanent == 1, self.q, self.p)
-        return (rng.random(permanent.shape) < chances).astype(np.int8)
-
-
-@dataclass(frozen=True, slots=True)
-class OneTimeRappor(ZooMechanism):
-    """The filter after a permanent response alone, for values that are asked for only once.
-
-    A differing bit costs `ln((1 - f/2) / (f/2))`: it is `Rappor` with `p = 0` and `q = 1`. The
-    default salt is that of `Rappor`.
 
     >>> mechanism = OneTimeRappor()
     >>> print(round(mechanism.epsilon, 4), round(mechanism.loss(1, 0), 4))
@@ -227,25 +170,67 @@ class OneTimeRappor(ZooMechanism):
     salt: int = SALT
 
     def check(self) -> None:
-        """Refuse a filter without room."""
-        check_bits(self.name, self.bits, self.hashes)
+        """Refuse a filter that one value fills."""
+        if self.bits <= self.hashes:
+            got = f"bits={self.bits!r}, hashes={self.hashes!r}"
+            raise InvalidMechanism(f"{self.name} needs more bits than hashes, got {got}.")
+
+    @property
+    def chances(self) -> tuple[float, float]:
+        """How often a 1 is sent for a bit that is 0 after the permanent response, and for a 1."""
+        return 0.0, 1.0
 
     @property
     def epsilon(self) -> float:
         """The most that two values can cost: the loss without common positions."""
-        return self._rappor.epsilon
+        return self.hashes * couple_cost(self.f, *self.chances)
 
     def loss(self, value: int, other: int) -> float:
         """The exact epsilon of these two values."""
-        return self._rappor.loss(value, other)
+        return len(self.places(value) - self.places(other)) * couple_cost(self.f, *self.chances)
 
-    @property
-    def _rappor(self) -> Rappor:
-        return Rappor(self.f, 0.0, 1.0, hashes=self.hashes, bits=self.bits, salt=self.salt)
+    def places(self, value: int) -> frozenset[int]:
+        """The bits that a value sets."""
+        return positions(value, hashes=self.hashes, bits=self.bits, salt=self.salt)
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Bits:
-        places = positions(data[0], hashes=self.hashes, bits=self.bits, salt=self.salt)
-        return permanent_response(places, self.f, self.bits, size, rng)
+        chances = np.full(self.bits, self.f / 2)
+        chances[sorted(self.places(data[0]))] = 1 - self.f / 2
+        return (rng.random((size, self.bits)) < chances).astype(np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class Rappor(OneTimeRappor):
+    """The filter after a permanent and an instantaneous response, both fresh in every draw.
+
+    >>> mechanism = Rappor()
+    >>> print(round(mechanism.epsilon, 5), round(mechanism.loss(1, 0), 5))
+    0.40008 0.30006
+    >>> mechanism([7], 5, np.random.default_rng(0)).shape
+    (5, 20)
+    """
+
+    f: Fraction = 0.75
+    p: float = 0.45
+    q: float = 0.55
+
+    def check(self) -> None:
+        """Refuse an instantaneous response that does not send a 1 more often for a 1."""
+        OneTimeRappor.check(self)
+        if not 0 <= self.p < self.q <= 1:
+            raise InvalidMechanism(
+                f"{self.name} needs 0 <= p < q <= 1, got p={self.p!r}, q={self.q!r}."
+            )
+
+    @property
+    def chances(self) -> tuple[float, float]:
+        """How often a 1 is sent for a bit that is 0 after the permanent response, and for a 1."""
+        return self.p, self.q
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Bits:
+        permanent = OneTimeRappor.__call__(self, data, size, rng)
+        chances = np.where(permanent == 1, self.q, self.p)
+        return (rng.random(permanent.shape) < chances).astype(np.int8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,26 +274,17 @@ def flip_chance(epsilon: float) -> float:
     return odds / (1 + odds)
 
 
-def check_bits(name: str, bits: int, hashes: int) -> None:
-    """Refuse a filter that one value fills."""
-    if bits <= hashes:
-        raise InvalidMechanism(
-            f"{name} needs more bits than hashes, got bits={bits!r}, hashes={hashes!r}."
-        )
-
-
 def positions(value: int, *, hashes: int, bits: int, salt: int) -> frozenset[int]:
     """Give the bits that a value sets, as many as there are hashes: a taken one is hashed again.
 
     >>> sorted(positions(0, hashes=4, bits=20, salt=3))
     [3, 4, 10, 14]
     """
-    places: set[int] = set()
-    for turn in itertools.count():
+    places, turn = set[int](), 0
+    while len(places) < hashes:
         digest = hashlib.blake2b(f"{salt}/{int(value)}/{turn}".encode(), digest_size=8).digest()
         places.add(int.from_bytes(digest, "big") % bits)
-        if len(places) == hashes:
-            break
+        turn += 1
     return frozenset(places)
 
 
@@ -327,22 +303,11 @@ def couple_cost(f: float, p: float, q: float) -> float:
     return sent + math.log(mixed(1 - p, 1 - q) / mixed(1 - q, 1 - p))
 
 
-def permanent_response(
-    places: frozenset[int], f: float, bits: int, size: int, rng: np.random.Generator
-) -> Bits:
-    """Give rows of the filter, every bit replaced by a fair coin with probability `f`."""
-    chances = np.full(bits, f / 2)
-    chances[sorted(places)] = 1 - f / 2
-    return (rng.random((size, bits)) < chances).astype(np.int8)
-
-
 _ONE_OR_ZERO = Pair(np.array([1]), np.array([0]))
-_BIT = _ONE_OR_ZERO, partial(replace_one, integers(0, 1), max_records=1)
-_FOUR_CATEGORIES = _ONE_OR_ZERO, partial(replace_one, integers(0, 3), max_records=1)
-_NOTHING_IN_COMMON = (
-    Pair(np.array([9]), np.array([0])),
-    partial(replace_one, integers(0, 9), max_records=1),
-)
+_ONE_RECORD = partial(replace_one, max_records=1)
+_BIT = _ONE_OR_ZERO, partial(_ONE_RECORD, integers(0, 1))
+_FOUR_CATEGORIES = _ONE_OR_ZERO, partial(_ONE_RECORD, integers(0, 3))
+_NOTHING_IN_COMMON = Pair(np.array([9]), np.array([0])), partial(_ONE_RECORD, integers(0, 9))
 _UNARY = "Wang, Blocki, Li and Jha 2017, Locally differentially private protocols"
 _RAPPOR = "Erlingsson, Pihur and Korolova 2014, RAPPOR"
 

@@ -41,13 +41,10 @@ class AllAnswered(EpsilonMechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class StopsAtCutoff(EpsilonMechanism):
+class StopsAtCutoff(AllAnswered):
     """A threshold, and how many answers may lie above it before the mechanism stops."""
 
-    threshold: float = 0.5
     cutoff: AtLeastOne = 1
-    _: KW_ONLY
-    sensitivity: Positive = 1.0
 
 
 @dataclass(frozen=True, slots=True)
