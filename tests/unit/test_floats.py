@@ -155,7 +155,7 @@ def test_the_setting_is_saved_and_older_files_lack_it(refuted: Audit) -> None:
     assert audit_from_json({name: saved[name] for name in saved if name != "floats"}).floats == (
         "real"
     )
-    with pytest.raises(InvalidAuditFile, match="floats must be 'real' or 'bits', got 'double'"):
+    with pytest.raises(InvalidAuditFile, match="floats must be one of real, bits, got 'double'"):
         audit_from_json({**saved, "floats": "double"})
 
 

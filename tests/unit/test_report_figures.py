@@ -131,7 +131,7 @@ def test_a_long_search_is_thinned_to_the_best_of_each_few() -> None:
     long = (history * 200)[:2_000]
     steps = thinned(long, 200)
     assert len(steps) == 200
-    assert [step.number for step in steps[:2]] == [1, 11]
-    assert steps[0].growth == max(record.growth for record in long[:10])
-    assert steps[0].draws == sum(record.samples for record in long[:10]) / 10
+    assert [number for number, _, _ in steps[:2]] == [1, 11]
+    best = max(record.growth for record in long[:10])
+    assert steps[0] == (1, best, sum(record.samples for record in long[:10]) / 10)
     assert len(thinned(long[:150], 200)) == 150

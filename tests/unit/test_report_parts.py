@@ -17,13 +17,12 @@ from dpaudit.events import Event, Rule, rule_of
 from dpaudit.neighbours import NO_DATASETS, Pair
 from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder
 from dpaudit.report import (
-    MAX_JSON,
     compared,
     delta_lower,
     error_box,
     event_code,
     last_level,
-    raw_json,
+    page_of,
     trade_off,
 )
 from dpaudit.results import Counterexample, PairRecord, Tally, audit_from_json
@@ -239,18 +238,18 @@ def test_the_levels_of_a_curve_are_some_and_not_too_many(claim: Claim) -> None:
 
 def test_a_short_audit_is_shown_whole() -> None:
     audit = refuted()
-    text, whole = raw_json(audit)
-    assert whole
-    assert audit_from_json(json.loads(text)) == audit
+    page = page_of(audit)
+    assert page["raw_is_whole"]
+    assert audit_from_json(json.loads(page["raw"])) == audit
 
 
 def test_a_long_audit_is_cut_and_is_still_json() -> None:
     pair = Pair(list(range(10_000)), list(range(9_999)))
     record = PairRecord(pair=pair, samples=10, log_wealth=0.0, growth=0.0)
     audit = replace(not_refuted(), strongest=record, history=(record,) * 100, mechanism="x" * 9_000)
-    text, whole = raw_json(audit)
-    assert not whole
-    assert len(text) <= MAX_JSON
-    saved = json.loads(text)
+    page = page_of(audit)
+    assert not page["raw_is_whole"]
+    assert len(page["raw"]) <= 40_000
+    saved = json.loads(page["raw"])
     assert "more" in saved["strongest"]["pair"]["data"][-1]
     assert len(saved["mechanism"]) <= 2_000

@@ -65,7 +65,7 @@ def test_both_events_say_how_surely_they_hold_alone_and_together() -> None:
     assert said in " ".join(render(AUDIT).split())
     assert said in [
         sentence.replace("\xa0", " ")
-        for found in page_of(AUDIT).found
-        for sentence in found.sentences
+        for found in page_of(AUDIT)["found"]
+        for sentence in found["sentences"]
     ]
     assert "those of both" not in render(replace(AUDIT, simplest=None))

@@ -4,13 +4,11 @@ from dpaudit.report.code import event_code
 from dpaudit.report.figures import CURVE, EVIDENCE, OUTPUTS, SEARCH, TRADE_OFF, Plots
 from dpaudit.report.figures.canvas import as_svg
 from dpaudit.report.figures.curves import delta_lower, error_box, last_level, trade_off
-from dpaudit.report.figures.search import thinned
+from dpaudit.report.figures.draws import thinned
 from dpaudit.report.files import refuse_special_file, write_whole
-from dpaudit.report.html import notebook_cell, report_page, write_report, write_suite
-from dpaudit.report.page import MAX_JSON, page_of, raw_json
-from dpaudit.report.pairs import compared
+from dpaudit.report.pages import notebook_cell, page_of, report_page, write_report, write_suite
 from dpaudit.report.pinning import Pin, laid_out, pin_of, source_of
-from dpaudit.report.showing import apart, dataset, lower, one_line, upper
+from dpaudit.report.showing import apart, compared, dataset, lower, one_line, upper
 from dpaudit.report.tables import (
     Change,
     Row,

@@ -68,7 +68,8 @@ def event_code(rule: Rule) -> str | None:
     if test is None:
         return None
     dotted = any(_DOTTED.match(place) for place in rule.places)  # output.field, len(output.field)
-    remark = "  # the error, where one was raised" if _is_about_errors(rule) else ""
+    raises = MESSAGE in rule.places or any(word.type_ == RAISED for word in rule.words)
+    remark = "  # the error, where one was raised" if raises else ""
     lines = (
         *(("import math", "", "") if "math." in test else ()),
         f"def happened(output):{remark}",
@@ -117,11 +118,6 @@ def _test(event: Event, rule: Rule) -> str | None:
             return f"math.isfinite({place})"
     assert isinstance(event, IsWord)
     return _word(place, event.code, rule, event.column)
-
-
-def _is_about_errors(rule: Rule) -> bool:
-    raised = (word.type_ == RAISED for word in rule.words)
-    return MESSAGE in rule.places or any(raised)
 
 
 def _number(number: float) -> str:

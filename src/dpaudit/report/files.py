@@ -9,10 +9,7 @@ from pathlib import Path
 
 def refuse_special_file(path: str | os.PathLike[str]) -> None:
     """Raise if there is something at this place that is not a plain file, such as a device."""
-    if not os.path.lexists(path):
-        return
-    mode = os.stat(path).st_mode if os.path.exists(path) else None  # None: a link to nothing
-    if mode is None or stat.S_ISREG(mode):
+    if not os.path.exists(path) or os.path.isfile(path):  # a link to nothing does no harm
         return
     kinds = {
         stat.S_IFDIR: "a folder",
@@ -21,7 +18,7 @@ def refuse_special_file(path: str | os.PathLike[str]) -> None:
         stat.S_IFIFO: "a pipe",
         stat.S_IFSOCK: "a socket",
     }
-    kind = kinds.get(stat.S_IFMT(mode), "no plain file")
+    kind = kinds.get(stat.S_IFMT(os.stat(path).st_mode), "no plain file")
     raise FileExistsError(
         f"{os.fspath(path)} is {kind}, which a file would replace. Name a plain file, or one that "
         "is not there yet."

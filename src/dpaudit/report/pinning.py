@@ -80,7 +80,6 @@ def _length(data: Any) -> int:
 
 
 def _listed(data: Any) -> Any:
-    """A row of plain numbers as a list."""
     plain = type(data) is np.ndarray and data.ndim == 1 and data.dtype.kind in "iuf"
     return data.tolist() if plain and data.dtype.itemsize <= 8 else data
 
@@ -91,12 +90,9 @@ def _pin(sources: list[Source], at_hand: Collection[str], more: tuple[str, ...])
     lines = laid_out(call, PIN_WIDTH)
     if len(lines) > MAX_LINES:
         return Pin(reason=_TOO_LONG)
-    kept = (line for line in imports if not _is_at_hand(line.split(), at_hand))
-    return Pin(imports=tuple(kept), decorator=call.flat(), lines=tuple(lines))
-
-
-def _is_at_hand(words: list[str], modules: Collection[str]) -> bool:
-    return words[0] == "from" and words[1] in modules
+    known = tuple(f"from {module} import " for module in at_hand)
+    kept = tuple(line for line in imports if not line.startswith(known))
+    return Pin(imports=kept, decorator=call.flat(), lines=tuple(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +222,11 @@ def _number(value: float | complex) -> str:
 def _collection(value: Any, imports: Imports) -> Expression:
     entries = sorted(value, key=canonical) if isinstance(value, (set, frozenset)) else value
     parts = tuple(_written(entry, imports) for entry in entries)
-    match value:
-        case list():
-            return Bracket("[", parts, "]")
-        case tuple():
-            return Bracket("(", parts, ")") if parts else "()"
-        case _:
-            return Bracket(f"{type(value).__name__}([", parts, "])")
+    if isinstance(value, list):
+        return Bracket("[", parts, "]")
+    if isinstance(value, tuple):
+        return Bracket("(", parts, ")") if parts else "()"
+    return Bracket(f"{type(value).__name__}([", parts, "])")
 
 
 def _scalar(value: np.generic, imports: Imports) -> str:
@@ -280,10 +274,9 @@ def _table(frame: Frame, imports: Imports) -> Bracket:
 
 def _structured(frame: Frame, imports: Imports) -> Bracket:
     imports.add("import numpy as np")
-    shapes = [np.shape(cells)[1:] for _, _, cells in frame.columns]
     fields = [
-        (name, kind, shape) if shape else (name, kind)
-        for (name, kind, _), shape in zip(frame.columns, shapes, strict=True)
+        (name, kind, shape) if (shape := np.shape(cells)[1:]) else (name, kind)
+        for name, kind, cells in frame.columns
     ]
     columns = (_cells(cells) for _, _, cells in frame.columns)
     parts = (_written(list(zip(*columns, strict=True)), imports), _written(fields, imports))

@@ -1,18 +1,26 @@
-"""Numbers and datasets as short text: bounds never say more than was proved, nothing runs on."""
+"""Numbers, datasets and pairs as short text: bounds never say more than was proved."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from dpaudit.bounds import round_down, round_up
 from dpaudit.domains import frame_of, shown
+from dpaudit.neighbours import ABSENT, NO_DATASETS, Pair, Slot, interleaved, is_shared
 
 DIGITS = 3
 MAX_DIGITS = 17
 MAX_ENDS = 6  # records shown at each end of a long dataset
+_MAX_APART = 16  # records absent on a side that are still searched for
+_CONTEXT = 2  # equal records shown before and after one that differs
+_MAX_ROWS = 40
+_MAX_WIDTH = 160  # of a record in a comparison
 
 
 def lower(bound: float, *, above: float = -math.inf) -> str:
@@ -134,3 +142,80 @@ def dataset(value: Any, width: int) -> str:
         if len(whole) + len(size) <= width:
             return whole + size
     return one_line(whole, width) if len(rows) < 3 else one_line(whole, width - len(size)) + size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRecord:
+    """One line of the comparison: the texts of both sides, and what happened to the record.
+
+    `mark` is empty where both hold the same; a row of `skipped` records has no texts.
+    """
+
+    number: int
+    data: str = ""
+    neighbour: str = ""
+    mark: str = ""
+    skipped: str = ""
+
+
+def compared(pair: Pair) -> list[ComparedRecord]:
+    """The records of both datasets side by side; none for two samples without datasets.
+
+    >>> for row in compared(Pair([1.0, 0.5], [1.0])):
+    ...     print(row.number, row.data, row.neighbour or "-", row.mark or "same")
+    1 1.0 1.0 same
+    2 0.5 - removed
+    """
+    if pair == NO_DATASETS:
+        return []
+    return list(_rows(_slots(pair)))
+
+
+def _rows(slots: list[Slot]) -> Iterator[ComparedRecord]:
+    marks = [_mark(slot) for slot in slots]
+    different = [at for at, mark in enumerate(marks) if mark]
+    near = {at + step for at in different for step in range(-_CONTEXT, _CONTEXT + 1)}
+    kept = [place for place in range(len(slots)) if place in near or len(slots) <= _MAX_ROWS // 2]
+    after = 0
+    for place in (*kept[:_MAX_ROWS], len(slots)):
+        if place > after:
+            yield ComparedRecord(number=after + 1, skipped=_skipped(marks[after:place]))
+        if place == len(slots):
+            return
+        data, neighbour = (
+            "" if side is ABSENT else one_line(shown(side), _MAX_WIDTH) for side in slots[place]
+        )
+        yield ComparedRecord(number=place + 1, data=data, neighbour=neighbour, mark=marks[place])
+        after = place + 1
+
+
+def _skipped(marks: list[str]) -> str:
+    different = sum(bool(mark) for mark in marks)
+    rest = f"{different:,} of them different" if different else "the same on both sides"
+    return f"{count(len(marks), 'record')} not shown, {rest}"
+
+
+def _slots(pair: Pair) -> list[Slot]:
+    """The records that stand beside each other; one slot if a side is not a list of records."""
+    data, neighbour = _records(pair.data), _records(pair.neighbour)
+    if data is None or neighbour is None:
+        return [Slot(pair.data, pair.neighbour)]
+    more, found = abs(len(data) - len(neighbour)), None
+    if 0 < more <= 4 * _MAX_APART:
+        found = interleaved(data, neighbour, max(_MAX_APART, more))
+    return found or [Slot(*sides) for sides in zip_longest(data, neighbour, fillvalue=ABSENT)]
+
+
+def _records(value: Any) -> list[Any] | None:
+    if (frame := frame_of(value)) is not None:
+        return list(frame.rows())
+    is_array = isinstance(value, np.ndarray) and value.ndim > 0
+    return list(value) if is_array or isinstance(value, list | tuple) else None
+
+
+def _mark(slot: Slot) -> str:
+    if slot.data is ABSENT:
+        return "added"
+    if slot.neighbour is ABSENT:
+        return "removed"
+    return "" if is_shared(slot) else "changed"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -151,13 +151,8 @@ def changes_between(old: Sequence[Audit], new: Sequence[Audit]) -> tuple[Change,
 
     `AmbiguousAudits` if two audits of one set cannot be told apart.
     """
-    repeated = {
-        key
-        for audits in (old, new)
-        for key, times in Counter(map(_key, audits)).items()
-        if times > 1
-    }
-    before, now = _keyed(old, repeated), _keyed(new, repeated)
+    times = Counter(map(_key, old)) | Counter(map(_key, new))  # the more of the two
+    before, now = _keyed(old, times), _keyed(new, times)
     found = [Change(old=before.get(each), new=now.get(each)) for each in {**before, **now}]
     return tuple(sorted(found, key=lambda change: not change.is_worse))
 
@@ -166,11 +161,10 @@ def _key(audit: Audit) -> Key:
     return audit.mechanism, str(audit.claim)
 
 
-def _keyed(audits: Iterable[Audit], repeated: set[Key]) -> dict[Key, Audit]:
-    """The audits by mechanism and claim; repeated ones also by neighbours."""
+def _keyed(audits: Iterable[Audit], times: Counter[Key]) -> dict[Key, Audit]:
     found: dict[Key, Audit] = {}
     for audit in audits:
-        key = (*_key(audit), audit.neighbours) if _key(audit) in repeated else _key(audit)
+        key = _key(audit) if times[_key(audit)] == 1 else (*_key(audit), audit.neighbours)
         if key in found:
             raise AmbiguousAudits(
                 f"there are two audits of {audit.mechanism} with the claim {audit.claim} and the "
@@ -184,23 +178,18 @@ def change_table(changes: Sequence[Change]) -> str:
     """The changes in columns: as it was before, and below it what is different now."""
     rows: list[tuple[str, ...]] = [("change", "mechanism", "verdict", "leaks at least", "draws")]
     for change in changes:
-        cells = (
-            _before_and_now(change, lambda audit: audit.verdict.value),
-            _before_and_now(change, lambda audit: least_leak(audit) or "nothing"),
-            _before_and_now(change, lambda audit: short_count(audit.samples)),
+        before, now = (
+            (found.verdict.value, least_leak(found) or "nothing", short_count(found.samples))
+            for found in (change.audit if change.old is None else change.old, change.audit)
         )
-        names = (change.word, ""), (change.audit.mechanism, str(change.audit.claim))
-        rows += zip(*names, *cells, strict=True)
+        rows.append((change.word, change.audit.mechanism, *before))
+        different = (
+            "" if new == old else f"-> {new}" for old, new in zip(before, now, strict=True)
+        )
+        rows.append(("", str(change.audit.claim), *different))
     widths = _widths(rows)
     rows.insert(1, tuple("-" * width for width in widths))
     return "\n".join(_laid_out(row, widths, (False,) * len(row)) for row in rows)
-
-
-def _before_and_now(change: Change, words: Callable[[Audit], str]) -> tuple[str, str]:
-    if change.old is None or change.new is None:
-        return words(change.audit), ""
-    before, now = words(change.old), words(change.new)
-    return (before, "") if before == now else (before, f"-> {now}")
 
 
 def summary(changes: Sequence[Change]) -> str:

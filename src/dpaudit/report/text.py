@@ -26,7 +26,6 @@ FIRST_WIDTH = 46  # of a failed test's first line, which pytest begins with the 
 INDENT = "  "
 LABEL_WIDTH = 12
 MAX_WARNINGS = 3
-PROGRESS_WIDTH = 80
 
 
 def headline(audit: Audit) -> str:
@@ -121,8 +120,7 @@ def _meaning_of_replay(found: Replayed) -> str:
         case "refuted":
             return wording.chance("a replay", found.again.alpha)
         case "undecided":
-            need = wording.need(found.claim, found.again.alpha)
-            return f"Too few draws for a verdict. {need}"
+            return f"Too few draws for a verdict. {wording.need(found.claim, found.again.alpha)}"
     return (
         "This is not a proof of privacy: one event was counted, and nothing was searched. Another "
         "pair or event, or more draws, may still break the claim. To search anew: dpaudit audit."
@@ -130,7 +128,6 @@ def _meaning_of_replay(found: Replayed) -> str:
 
 
 def _findings(audit: Audit) -> list[list[str]]:
-    """What decided the verdict, or what there is instead."""
     if audit.verdict.value == "undecided":
         return [_sentences(*wording.undecided(audit)), _strongest(audit.strongest)]
     if audit.verdict.value == "not refuted":
@@ -157,11 +154,11 @@ def _pair(pair: Pair) -> list[str]:
 
 
 def _pair_and_event(found: Counterexample) -> list[str]:
-    return [*_pair(found.pair), *_row("event", wording.event(found))]
+    likelier = wording.LETTERS[found.likelier]
+    return [*_pair(found.pair), *_row("event", f"{found.event} (likelier on {likelier})")]
 
 
 def _simplest(audit: Audit) -> list[str]:
-    """The plainer counterexample: its pair, its event, what that alone shows, and how surely."""
     found = audit.simplest
     if found is None:
         return []
@@ -212,7 +209,6 @@ def _cost(audit: Audit) -> list[str]:
 
 
 def _again(audit: Audit) -> list[str]:
-    """How the same draws are made again."""
     if not audit.is_replay:
         return _row("replay", f"rng={audit.rng_seed} makes the same audit again")
     call = f"dpaudit.replay(known, mechanism, claim, alpha={audit.alpha!r}, rng={audit.rng_seed})"
@@ -220,7 +216,6 @@ def _again(audit: Audit) -> list[str]:
 
 
 def _kept(audit: Audit, file: str | None) -> list[str]:
-    """Where the counterexample is kept for the next test run."""
     if file is None:
         return []
     if not audit.is_replay:
@@ -230,7 +225,6 @@ def _kept(audit: Audit, file: str | None) -> list[str]:
 
 
 def _pin(pin: Pin | None) -> list[str]:
-    """How a pair is kept in the code."""
     if pin is None:
         return []
     if pin.reason:
@@ -244,37 +238,27 @@ def _pin(pin: Pin | None) -> list[str]:
 
 
 def _warnings(audit: Audit) -> list[str]:
-    lines: list[str] = []
-    for warning in audit.warnings[:MAX_WARNINGS]:
-        lines += _row("warning", warning, most=3)
+    first = audit.warnings[:MAX_WARNINGS]
+    lines = [line for warning in first for line in _row("warning", warning, most=3)]
     more = len(audit.warnings) - MAX_WARNINGS
     return lines + (_row("", f"and {count(more, 'more warning')}") if more > 0 else [])
 
 
-def progress_line(
-    progress: Progress, *, symbol: str | None = None, width: int = PROGRESS_WIDTH
-) -> str:
+def progress_line(progress: Progress, *, symbol: str | None = None, width: int = 80) -> str:
     """A running audit in one line; `symbol` is the claim's ("epsilon", "mu" or "rho").
 
     The time left is at most that: a refutation ends the search.
 
     >>> from dpaudit.results import Progress
-    >>> progress = Progress(
-    ...     pairs=3,
-    ...     samples=48_000,
-    ...     budget=300_000,
-    ...     seconds=1.23,
-    ...     lower_bound=0.8444,
-    ...     log_wealth=4.9,
-    ...     alpha=1e-6,
-    ...     pair="data=[1.0], neighbour=[]",
-    ... )
-    >>> print(progress_line(progress, symbol="epsilon"))
+    >>> made = {"pairs": 3, "samples": 48_000, "budget": 300_000, "seconds": 1.23}
+    >>> found = Progress(**made, lower_bound=0.8444, log_wealth=4.9, alpha=1e-6, pair="")
+    >>> print(progress_line(found, symbol="epsilon"))
     48k of 300k draws, 39k/s, 6.5 s left, epsilon 0.844 leaks, evidence 35%, pair 3
     """
     of_budget = "" if progress.budget is None else f" of {short_count(progress.budget)}"
     draws = f"{short_count(progress.samples)}{of_budget} draws"
-    found = [f"evidence {_evidence(progress)}%", f"pair {progress.pairs:,}"]
+    share = min(max(progress.log_wealth / -math.log(progress.alpha), 0.0), 1.0)
+    found = [f"evidence {math.floor(100 * share)}%", f"pair {progress.pairs:,}"]
     if progress.lower_bound is not None and progress.lower_bound > 0.0:
         found.insert(0, f"{symbol or 'at least'} {lower(progress.lower_bound)} leaks")
     times = [_speed(progress), duration(progress.seconds), _left(progress)]
@@ -288,12 +272,6 @@ def progress_line(
         return one_line(line, width)
     pair = " ".join(progress.pair.split())
     return f"{line}: {pair if len(pair) <= room else f'{pair[: room - 3]}...'}"
-
-
-def _evidence(progress: Progress) -> int:
-    """How far the evidence has come on its way to a refutation, in percent."""
-    share = progress.log_wealth / -math.log(progress.alpha)
-    return math.floor(100 * min(max(share, 0.0), 1.0))
 
 
 def _speed(progress: Progress) -> str:

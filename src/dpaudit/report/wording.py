@@ -153,11 +153,6 @@ def _advice(forecast: int | None, where: str) -> str:
     return f"About {count(forecast, 'more draw')}{where} would decide it (an estimate)."
 
 
-def event(found: Counterexample) -> str:
-    """The event, and the dataset on which it is likelier."""
-    return f"{found.event} (likelier on {LETTERS[found.likelier]})"
-
-
 def floating(*found: Counterexample | None) -> tuple[str, ...]:
     """What a finding about the bits of floats means; empty where no event is about them."""
     rules = (one.rule for one in found if one is not None)

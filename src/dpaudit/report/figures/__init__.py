@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpaudit.report.figures.canvas import FigureKind
 from dpaudit.report.figures.curves import CURVE, TRADE_OFF
-from dpaudit.report.figures.outputs import NO_OUTPUTS, OUTPUTS, outlines
-from dpaudit.report.figures.search import EVIDENCE, SEARCH
+from dpaudit.report.figures.draws import EVIDENCE, NO_OUTPUTS, OUTPUTS, SEARCH, outlines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

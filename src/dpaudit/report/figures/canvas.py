@@ -132,7 +132,10 @@ def as_svg(figure: Figure, *, name: str, alt: str) -> str:
     svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", svg)
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var(--dpaudit-{variable}, {colour})")
-    return _labelled(svg, alt).strip()
+    opening, rest = svg.split(">", 1)
+    opening = re.sub(r' version="[^"]*"', "", opening)
+    fitting = 'style="max-width: 100%; height: auto"'
+    return f'{opening} {fitting} role="img" aria-label="{escape(alt)}">{rest}'.strip()
 
 
 def _own_ids(svg: str, name: str) -> str:
@@ -143,11 +146,3 @@ def _own_ids(svg: str, name: str) -> str:
         svg = svg.replace(f' id="{own}"', f' id="{name}-{own}"' if own in used else "")
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
     return re.sub(r"href=\"#([^\"]+)\"", rf'href="#{name}-\1"', svg)
-
-
-def _labelled(svg: str, alt: str) -> str:
-    """The element with a role and an alternative text, never wider than its place."""
-    opening, rest = svg.split(">", 1)
-    opening = re.sub(r' version="[^"]*"', "", opening)
-    fitting = 'style="max-width: 100%; height: auto"'
-    return f'{opening} {fitting} role="img" aria-label="{escape(alt)}">{rest}'

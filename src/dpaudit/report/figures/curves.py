@@ -28,7 +28,6 @@ _LAST_LEVEL = 20.0
 
 
 def _draw_curve(audit: Audit) -> Figure:
-    """The claim's delta over epsilon, with the certified curve or bound."""
     figure, [panel] = canvas.panels()
     claim, found = audit.claim, audit.counterexample
     levels = np.linspace(0.0, last_level(claim, found, audit.lower_bound), _CURVE_POINTS)
@@ -66,17 +65,17 @@ def _mark_bound(panel: Axes, audit: Audit, levels: Floats) -> None:
 
 def _curve_in_words(audit: Audit) -> str:
     claim, found = audit.claim, audit.counterexample
-    text = f"The curve of {one_line(str(claim), 60)} allows delta {upper(claim.delta(0.0))} at 0"
+    levels = {"0": 0.0}
     if isinstance(claim, PureDP | ApproxDP):
-        text += f" and {upper(claim.delta(claim.epsilon))} at epsilon {claim.epsilon:.12g}"
+        levels[f"epsilon {claim.epsilon:.12g}"] = claim.epsilon
+    allowed = " and ".join(f"{upper(claim.delta(at))} at {name}" for name, at in levels.items())
+    text = f"The curve of {one_line(str(claim), 60)} allows delta {allowed}."
     if found is None:
         rest = "; all draws together refute" if audit.refuted else ""
-        return f"{text}. No event was certified{rest}."
-    text += f". The certified event shows at least {lower(delta_lower(found, 0.0))} at 0"
-    if isinstance(claim, PureDP | ApproxDP):
-        shown = delta_lower(found, claim.epsilon)
-        text += f" and at least {lower(shown)} at epsilon {claim.epsilon:.12g}"
-    return f"{text}."
+        return f"{text} No event was certified{rest}."
+    least = ((lower(delta_lower(found, at)), name) for name, at in levels.items())
+    shown = " and ".join(f"at least {delta} at {name}" for delta, name in least)
+    return f"{text} The certified event shows {shown}."
 
 
 CURVE = FigureKind(
@@ -132,7 +131,6 @@ def _first_zero(found: Counterexample) -> float:
 
 
 def _draw_trade_off(audit: Audit) -> Figure:
-    """False negatives over false positives: the claim's region and the certified box."""
     figure, [panel] = canvas.panels(height=3.5)
     rates = np.linspace(0.0, 1.0, _TRADE_OFF_POINTS) ** 2  # finer where the line is steep
     least = np.array(trade_off(audit.claim, rates.tolist()))
@@ -141,20 +139,16 @@ def _draw_trade_off(audit: Audit) -> Figure:
     panel.plot(rates, least, color=INK, linewidth=1.4, label=f"limit of {name}")
     panel.text(0.66, 0.56, "allowed", color=MUTED, fontsize=8)
     panel.plot([0.0, 1.0], [1.0, 0.0], ":", color=MUTED, linewidth=1.0, label="guessing")
-    if audit.counterexample is not None:
-        _draw_box(panel, audit.claim, audit.counterexample)
+    if (found := audit.counterexample) is not None:
+        (left, x, right), (bottom, y, top) = error_box(found)
+        colour = BROKEN if found.breaks(audit.claim) else DATA
+        across, up = [left, right, right, left, left], [bottom, bottom, top, top, bottom]
+        panel.plot(across, up, color=colour, linewidth=1.4)
+        panel.plot([x], [y], "s", color=colour, markersize=2.0, label="certified event")
     panel.set_xlim(-0.02, 1.0)  # an event that never errs is seen too
     panel.set_ylim(-0.02, 1.0)
     canvas.finish(panel, "false positive rate", "false negative rate", loc="upper right")
     return figure
-
-
-def _draw_box(panel: Axes, claim: Claim, found: Counterexample) -> None:
-    (left, x, right), (bottom, y, top) = error_box(found)
-    colour = BROKEN if found.breaks(claim) else DATA
-    across, up = [left, right, right, left, left], [bottom, bottom, top, top, bottom]
-    panel.plot(across, up, color=colour, linewidth=1.4)
-    panel.plot([x], [y], "s", color=colour, markersize=2.0, label="certified event")
 
 
 def _trade_off_in_words(audit: Audit) -> str:
@@ -210,10 +204,9 @@ def trade_off(claim: Claim, false_positives: Sequence[float]) -> list[float]:
     if isinstance(own, float):
         levels.append(min(own, HIGHEST_LEVEL))
     lines = [(math.exp(level), claim.delta(level)) for level in levels]
-    return [
-        max(
-            0.0,
-            *(max(1 - delta - times * rate, (1 - delta - rate) / times) for times, delta in lines),
-        )
-        for rate in false_positives
-    ]
+
+    def least(rate: float) -> float:
+        both = (max(1 - delta - times * rate, (1 - delta - rate) / times) for times, delta in lines)
+        return max(0.0, *both)
+
+    return [least(rate) for rate in false_positives]
