@@ -4,8 +4,6 @@ A name is `pkg.module:function` or `path/to/file.py:function`: the mechanism's t
 keep. `one_at_a_time(...)` around it is for a function that returns one output per call.
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import importlib.util

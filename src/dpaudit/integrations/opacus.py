@@ -4,8 +4,6 @@ The training runs on the user's objects and restores them afterwards; it spends 
 budget. It draws from the audit's `rng`, unless the engine is in secure mode.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +16,7 @@ import numpy as np
 from dpaudit.claims import Profile, profiles
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.building import needed
+from dpaudit.integrations.building import check_parts, needed
 from dpaudit.mechanism import Mechanism, Subject, name_of
 from dpaudit.neighbours import add_or_remove_one
 from dpaudit.outputs import short
@@ -250,11 +248,8 @@ def _is_poisson(data_loader: Any) -> bool:
 
 
 def _check(optimizer: Any, data_loader: Any, max_records: int, steps: int | None) -> None:
-    if not hasattr(optimizer, "attach_step_hook"):
-        raise InvalidMechanism(
-            f"from_opacus needs the optimizer that engine.make_private returned, got "
-            f"{short(optimizer)}."
-        )
+    needs = "from_opacus needs the optimizer that engine.make_private returned"
+    check_parts(optimizer, "attach_step_hook", needs=needs)
     if steps is not None and steps < 1:
         raise InvalidMechanism(f"steps must be at least 1, got {steps!r}.")
     if _is_poisson(data_loader):
