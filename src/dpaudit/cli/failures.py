@@ -36,6 +36,17 @@ class Refusal(click.ClickException):
     exit_code = ERROR
 
 
+@contextmanager
+def refusing(
+    kinds: type[Exception] | tuple[type[Exception], ...], before: str = "", *, end: str = ""
+) -> Iterator[None]:
+    """Turn errors of these kinds into refusals, with words before and after their own."""
+    try:
+        yield
+    except kinds as error:
+        raise Refusal(f"{before}{error}{end}") from error
+
+
 def with_notes(error: BaseException) -> str:
     """The message of an error, and the notes of what was running."""
     return "\n".join([str(error), *getattr(error, "__notes__", [])])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpaudit.cli.failures import Refusal
+from dpaudit.cli.failures import Refusal, refusing
 from dpaudit.cli.options import short_text
 
 if TYPE_CHECKING:
@@ -38,10 +38,8 @@ def read_claim(text: str) -> Claim:
     from dpaudit.claims import parse_claim
     from dpaudit.errors import InvalidClaim
 
-    try:
+    with refusing(InvalidClaim, "--claim: "):
         return parse_claim(text)
-    except InvalidClaim as error:
-        raise Refusal(f"--claim: {error}") from error
 
 
 def read_mechanism(text: str, *, one_at_a_time: bool) -> Mechanism:
@@ -87,15 +85,12 @@ def read_neighbours(values: dict[str, Any]) -> Relation | None:
     from dpaudit.errors import InvalidDomain, InvalidRelation
     from dpaudit.neighbours import group
 
-    try:
+    named = "--pair: " if "pairs" in given else "--records: "
+    with refusing(InvalidRelation), refusing(InvalidDomain, named):
         if "pairs" in given:
             return _listed(given)
         found = _answers(given) if given["relation"] == "query-answers" else _records(given)
         return group(found, given["group"]) if "group" in given else found
-    except InvalidDomain as error:
-        raise Refusal(f"{'--pair' if 'pairs' in given else '--records'}: {error}") from error
-    except InvalidRelation as error:
-        raise Refusal(str(error)) from error
 
 
 def _refuse_what_does_not_belong(given: dict[str, Any]) -> None:

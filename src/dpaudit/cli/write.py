@@ -1,13 +1,11 @@
 """`dpaudit write`: a first pytest file for a mechanism, guessed from its code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
 from dpaudit.cli import options
-from dpaudit.cli.failures import Refusal, user_code
+from dpaudit.cli.failures import Refusal, refusing, user_code
 from dpaudit.cli.screen import print_answer, refuse_special_output
 
 
@@ -20,7 +18,7 @@ from dpaudit.cli.screen import print_answer, refuse_special_output
     metavar="FILE",
     help="Write the test to FILE, such as test_my_sum.py, instead of printing it.",
 )
-@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
+@options.flag("--force", words="Overwrite FILE if it exists.")
 def write_command(target: str, output: Path | None, force: bool) -> None:
     """Write a pytest file that audits TARGET: pkg.module:function or file.py:function.
 
@@ -56,7 +54,5 @@ def _text(target: str) -> str:
     from dpaudit.errors import InvalidMechanism, UnexpectedExit
     from dpaudit.testing import pytest_file, read_signature
 
-    try:
+    with refusing((InvalidMechanism, UnexpectedExit)):
         return pytest_file(read_signature(target))
-    except (InvalidMechanism, UnexpectedExit) as error:
-        raise Refusal(str(error)) from error

@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from dpaudit.cli.failures import Refusal
-from dpaudit.cli.screen import WIDTH, console, followed, show_audit
+from dpaudit.cli.screen import WIDTH, console, followed, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,15 +69,9 @@ def _audit_as_expected(name: str) -> bool:
 
     entry = ZOO[name]
     with followed(entry.claim.symbol) as progress:
-        found: Audit = audit(
-            entry.factory(),
-            entry.claim,
-            entry.neighbours(),
-            samples=DEMO_SAMPLES,
-            rng=DEMO_SEED,
-            progress=progress,
-        )
-    show_audit(found)
+        asked = (entry.factory(), entry.claim, entry.neighbours())
+        found: Audit = audit(*asked, samples=DEMO_SAMPLES, rng=DEMO_SEED, progress=progress)
+    show(found)
     click.echo()
     return found.verdict.value == ("not refuted" if entry.keeps_claim else "refuted")
 
