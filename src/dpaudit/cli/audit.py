@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from dpaudit.cli import options
-from dpaudit.cli.failures import Refusal, refusing, user_code, with_notes
+from dpaudit.cli.failures import Refusal, refusing, user_code
 from dpaudit.cli.screen import followed, refuse_output, show
 from dpaudit.cli.target import FINDERS, RELATIONS, read_claim, read_neighbours, read_subject
 
@@ -64,7 +64,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 @options.on_error
 @options.output
 @options.as_json("Print the audit as JSON.")
-@options.quiet("Print only the line with the verdict, and no progress.")
+@options.quiet
 @click.pass_context
 def audit_command(ctx: click.Context, /, **values: Any) -> None:
     """Audit TARGET, a mechanism named pkg.module:function or file.py:function.
@@ -128,8 +128,7 @@ def _health_warnings_kept() -> Iterator[list[str]]:
         yield kept
 
 
-@contextmanager
-def one_line_errors() -> Iterator[None]:
+def one_line_errors() -> AbstractContextManager[None]:
     """Turn errors about what was asked, or about outputs, into refusals without a traceback."""
     from dpaudit import errors
 
@@ -142,10 +141,7 @@ def one_line_errors() -> Iterator[None]:
         errors.UnexpectedExit,
         errors.UnsupportedClaim,
     )
-    try:
-        yield
-    except expected as error:
-        raise Refusal(with_notes(error)) from error
+    return refusing(expected)
 
 
 def _run(values: dict[str, Any]) -> Audit:

@@ -103,11 +103,6 @@ def as_json(words: str) -> Callable[[Command], Command]:
     return flag("--json", "as_json", words=words)
 
 
-def quiet(words: str) -> Callable[[Command], Command]:
-    """For scripts: `--quiet`."""
-    return flag("--quiet", words=words)
-
-
 def count(
     name: str, words: str, *, least: int | None = None, metavar: str = "N"
 ) -> Callable[[Command], Command]:
@@ -138,6 +133,7 @@ floats = choice(
     *("real", "bits"),
     words="Read floats as real numbers, or as bits, which also tests how they are rounded.",
 )
+quiet = flag("--quiet", words="Print only the line with the verdict, and no progress.")
 one_at_a_time = flag(
     "--one-at-a-time", words="TARGET returns one output per call: f(data) or f(data, rng)."
 )

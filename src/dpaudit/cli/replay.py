@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @options.one_at_a_time
 @options.on_error
 @options.as_json("Print the replay as JSON.")
-@options.quiet("Print only the line with the verdict.")
+@options.quiet
 @click.pass_context
 def replay_command(ctx: click.Context, /, **values: Any) -> None:
     """Count the event of the counterexample in FILE again, on fresh draws.

@@ -107,15 +107,7 @@ def _printing() -> Iterator[None]:
 
 
 def refuse_output(path: Path) -> None:
-    """Refuse to write what is not a plain file, or into a folder that does not exist."""
-    refuse_special_output(path)
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise Refusal(f"--output: there is no folder {str(folder)!r}.")
-
-
-def refuse_special_output(path: Path) -> None:
-    """Refuse to put a file in the place of a device, a pipe, a folder, or what we print to."""
+    """Refuse to write into no folder, or in the place of a device, a pipe, or what we print to."""
     from dpaudit.report import refuse_special_file
 
     try:
@@ -126,6 +118,9 @@ def refuse_special_output(path: Path) -> None:
         raise Refusal(f"--output: {str(path)!r} cannot be written: {error}.") from error
     if any(_is_open_as(path, descriptor) for descriptor in (STDOUT, STDERR)):
         raise Refusal(f"--output: {path} is what this command prints to. Name another file.")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise Refusal(f"--output: there is no folder {str(folder)!r}.")
 
 
 def _is_open_as(path: Path, descriptor: int) -> bool:

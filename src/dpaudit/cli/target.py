@@ -89,7 +89,7 @@ def read_neighbours(values: dict[str, Any]) -> Relation | None:
     with refusing(InvalidRelation), refusing(InvalidDomain, named):
         if "pairs" in given:
             return _listed(given)
-        found = _answers(given) if given["relation"] == "query-answers" else _records(given)
+        found = _relation(given)
         return group(found, given["group"]) if "group" in given else found
 
 
@@ -115,18 +115,14 @@ def _refuse_what_does_not_belong(given: dict[str, Any]) -> None:
             raise Refusal(f"{option} must be at most {MAX_COUNT:,}, got {given[name]:,}.")
 
 
-def _answers(given: dict[str, Any]) -> QueryAnswers:
-    from dpaudit.neighbours import query_answers
-
-    return query_answers(given["length"], given.get("sensitivity", 1.0))
-
-
-def _records(given: dict[str, Any]) -> AddOrRemove | Replace:
+def _relation(given: dict[str, Any]) -> AddOrRemove | Replace | QueryAnswers:
     import numpy as np
 
     from dpaudit.domains import parse_domain
-    from dpaudit.neighbours import add_or_remove_one, replace_one
+    from dpaudit.neighbours import add_or_remove_one, query_answers, replace_one
 
+    if given["relation"] == "query-answers":
+        return query_answers(given["length"], given.get("sensitivity", 1.0))
     domain = parse_domain(given["records"])
     records = max(given.get("min_records", 1), 1)
     numbers = records * int(np.size(domain.edges()[0]))

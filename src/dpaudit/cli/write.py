@@ -6,7 +6,7 @@ import click
 
 from dpaudit.cli import options
 from dpaudit.cli.failures import Refusal, refusing, user_code
-from dpaudit.cli.screen import print_answer, refuse_special_output
+from dpaudit.cli.screen import print_answer, refuse_output
 
 
 @click.command("write", short_help="Write a pytest file that audits a mechanism.")
@@ -33,11 +33,15 @@ def write_command(target: str, output: Path | None, force: bool) -> None:
       pytest test_my_sum.py
     """
     if output is not None:
-        refuse_special_output(output)
+        refuse_output(output)
         if output.exists() and not force:
             raise Refusal(f"--output: {output} exists. Add --force to overwrite it.")
     with user_code(target) as (stdout, _):
-        text = _text(target)
+        from dpaudit.errors import InvalidMechanism, UnexpectedExit
+        from dpaudit.testing import pytest_file, read_signature
+
+        with refusing((InvalidMechanism, UnexpectedExit)):
+            text = pytest_file(read_signature(target))
         if output is None:
             print_answer(text, stdout)
             return
@@ -48,11 +52,3 @@ def write_command(target: str, output: Path | None, force: bool) -> None:
     left = text.count('"TODO: ')
     todo = f" ({left} to be filled in: look for TODO)" if left else ""
     click.echo(f"Wrote {output}{todo}. Read its guesses, then run: pytest {output}", err=True)
-
-
-def _text(target: str) -> str:
-    from dpaudit.errors import InvalidMechanism, UnexpectedExit
-    from dpaudit.testing import pytest_file, read_signature
-
-    with refusing((InvalidMechanism, UnexpectedExit)):
-        return pytest_file(read_signature(target))
