@@ -39,16 +39,16 @@ def from_opacus(
 ) -> Subject:
     """Make a subject of a training: what `engine.make_private` returned, and a loop over it.
 
-    `train(module, optimizer, batches)` is your own loop over a loader in place of yours: it has the
-    same sampling rate, collation and number of batches (unless you pass `steps`), but the records
-    of an audit. Every run begins with the weights that `module` has now. The output is what `train`
-    returns; if that is None, the trainable parameters and buffers of the module. `records`
-    describes the parts of an item of your dataset, in its order, such as
+    `train(module, optimizer, batches)` is your own loop, over a loader with the records of an audit
+    and the sampling rate, collation and number of batches of yours (unless you pass `steps`). Every
+    run begins with the weights that `module` has now. The output is what `train` returns, or, if
+    that is None, the trainable parameters and buffers of the module. `records` describes the parts
+    of an item of your dataset, in its order, such as
     `dpaudit.records(x=dpaudit.vectors(2, -1, 1), y=dpaudit.categories(0, 1))`.
 
     The claim is the curve of the engine's accountant after such a run, when a record is added or
-    removed. Sampling rate and expected batch size stay those of your objects: Opacus derives both
-    from the size of the dataset, so that size counts as known.
+    removed. Sampling rate and expected batch size stay yours: Opacus derives both from the size of
+    the dataset, so that size counts as known.
 
     >>> import warnings, torch, dpaudit
     >>> from opacus import PrivacyEngine

@@ -223,9 +223,8 @@ def _answers(domain: Any, distance: float, norm: float, *, one_way: bool) -> Rel
     kind, bounds, atom = _numbers(domain)
     length = 1 if atom is domain else getattr(domain, "size", None)
     low, high = bounds or (0 if kind == "u" else None, None)
-    limits = {"low": low, "high": high}
     return building.answers(
-        length, distance, norm=norm, **limits, whole=kind in "iu", one_way=one_way
+        length, distance, norm=norm, low=low, high=high, whole=kind in "iu", one_way=one_way
     )
 
 
@@ -234,12 +233,9 @@ def _records(domain: Any) -> Domain | None:
     kind, bounds, atom = _numbers(domain)
     if kind == "f":
         return building.any_float(nan=atom.nan) if bounds is None else floats(*bounds)
-    if kind in "iu" and bounds is not None:
-        return integers(*bounds)
     if kind in "iu":
-        return building.any_integer(
-            least=0 if kind == "u" else None, narrow="8" in str(atom.carrier_type)
-        )
+        least, narrow = 0 if kind == "u" else None, "8" in str(atom.carrier_type)
+        return integers(*bounds) if bounds else building.any_integer(least=least, narrow=narrow)
     return categories(False, True) if kind == "b" else None
 
 
@@ -271,11 +267,9 @@ def _distance(measurement: Any, d_in: float) -> float:
             f"from_opendp needs one number for the distance of neighbours, but the metric "
             f"{measurement.input_metric!r} takes {kind}."
         )
-    if kind[:1] == "f":
-        return float(d_in)
-    if d_in != int(d_in):
+    if kind[:1] != "f" and d_in != int(d_in):
         raise InvalidMechanism(f"d_in must be a whole number for {kind}, got {d_in!r}.")
-    return int(d_in)
+    return float(d_in) if kind[:1] == "f" else int(d_in)
 
 
 def _release(measurement: Any, vector: bool, data: Any) -> Any:

@@ -93,8 +93,7 @@ def _computed(partitions: int, each: int, thing: Any, data: Any) -> Any:
 
 
 def _noised(thing: Any, data: Any) -> float:
-    noised: float = thing.add_noise(float(data[0]))
-    return noised
+    return float(thing.add_noise(float(data[0])))
 
 
 def _selected(thing: Any, data: Any) -> Any:

@@ -77,7 +77,10 @@ def neighbours_of(
     """The pairs of inputs that are at most this distance apart."""
     name, each = _kind(metric), _kind(getattr(metric, "inner_metric", metric))
     if name in _NORMS and each == "AbsoluteDifference":
-        return _answers(domain, _number(d_in, round_up=False), _NORMS[name])
+        element = getattr(domain, "element_domain", domain)
+        length = 1 if element is domain else getattr(domain, "length", None)
+        whole, distance = _kind(element) == "NumpyIntegerDomain", _number(d_in, round_up=False)
+        return building.answers(length, distance, norm=_NORMS[name], whole=whole)
     kind = _records(domain) if records is None else records
     if kind is None:
         raise InvalidMechanism(
@@ -92,13 +95,6 @@ def neighbours_of(
         "function, and say which data are neighbours: dpaudit.audit(dpaudit.one_at_a_time("
         "lambda data: measurement(data)), claim, neighbours)."
     )
-
-
-def _answers(domain: Any, distance: float, norm: float) -> Relation:
-    element = getattr(domain, "element_domain", domain)
-    length = 1 if element is domain else getattr(domain, "length", None)
-    whole = _kind(element) == "NumpyIntegerDomain"
-    return building.answers(length, distance, norm=norm, whole=whole)
 
 
 def _records(domain: Any) -> Domain | None:
