@@ -156,8 +156,7 @@ def _run(values: dict[str, Any]) -> Audit:
 
     from dpaudit.auditing import audit
 
-    symbol = getattr(subject.claim, "symbol", None)
-    finder = values["finder"] or "auto"
+    finder, symbol = values["finder"] or "auto", getattr(subject.claim, "symbol", None)
     following = nullcontext() if values["quiet"] else followed(symbol)
     asked = (subject.mechanism, subject.claim, subject.neighbours)
     with one_line_errors(), following as progress:

@@ -156,7 +156,6 @@ def _is_words(row: list[float | str]) -> bool:
 
 
 def _read_npy(path: Path) -> Any:
-    """The array in a .npy file."""
     with path.open("rb") as file:
         return _read(file, os.fstat(file.fileno()).st_size)
 
@@ -187,10 +186,7 @@ def _only_array(archive: ZipFile, most: int) -> Any:
 
 
 def _read(file: Any, size: int) -> Any:
-    """The array in a file of this size in bytes; never a pickle, which can run any code.
-
-    It must fit into the file, as its header describes it.
-    """
+    """The array in a file of this many bytes, if it fits; never a pickle, which can run code."""
     from numpy.lib import format as npy
 
     start = io.BytesIO(file.read(MAX_HEADER_BYTES))

@@ -71,8 +71,7 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
     with refusing(AmbiguousAudits):
         changes = changes_between(before, now)
     if as_json:
-        found = [change.to_json() for change in changes]
-        click.echo(json.dumps({"changes": found}, indent=1))
+        click.echo(json.dumps({"changes": [change.to_json() for change in changes]}, indent=1))
     else:
         click.echo(f"{change_table(changes)}\n\n{textwrap.fill(summary(changes), WIDTH)}")
     ctx.exit(WORSE if any(change.is_worse for change in changes) else 0)

@@ -65,8 +65,7 @@ def demo_command(ctx: click.Context) -> None:
             found: Audit = audit(*asked, samples=DEMO_SAMPLES, rng=DEMO_SEED, progress=progress)
         show(found)
         click.echo()
-        expected = "not refuted" if entry.keeps_claim else "refuted"
-        as_expected &= found.verdict.value == expected
+        as_expected &= found.verdict.value == ("not refuted" if entry.keeps_claim else "refuted")
     click.echo(NEXT)
     ctx.exit(0 if as_expected else 1)
 
