@@ -18,7 +18,7 @@ from commands import run
 
 import dpaudit
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations import whole_answers
+from dpaudit.integrations import answers
 from dpaudit.mechanism import as_mechanism
 
 pytest.importorskip("tmlt.core", reason="Tumult Core is not installed")
@@ -49,9 +49,9 @@ def quantile(level: float = 0.5, measure: Any = None, epsilon: int = 1) -> Any:
     ("measurement", "claim", "neighbours"),
     [
         (noise.AddLaplaceNoise(FLOAT, 1), dpaudit.PureDP(2.0), dpaudit.query_answers(1, 2)),
-        (noise.AddGeometricNoise(1), dpaudit.PureDP(2.0), whole_answers(1, 2, norm=np.inf)),
+        (noise.AddGeometricNoise(1), dpaudit.PureDP(2.0), answers(1, 2, whole=True)),
         (noise.AddGaussianNoise(FLOAT, 1), dpaudit.ZCDP(2.0), dpaudit.query_answers(1, 2)),
-        (noise.AddDiscreteGaussianNoise(1), dpaudit.ZCDP(2.0), whole_answers(1, 2, norm=np.inf)),
+        (noise.AddDiscreteGaussianNoise(1), dpaudit.ZCDP(2.0), answers(1, 2, whole=True)),
     ],
     ids=["Laplace", "geometric", "Gaussian", "discrete Gaussian"],
 )
@@ -68,7 +68,7 @@ def test_noise(measurement: Any, claim: dpaudit.claims.Claim, neighbours: Any) -
     [
         (noise.AddLaplaceNoise(FLOAT, 1), dpaudit.query_answers(3, norm=1)),
         (noise.AddGaussianNoise(FLOAT, 1), dpaudit.query_answers(3, norm=2)),
-        (noise.AddGeometricNoise(1), whole_answers(3, 1, norm=1)),
+        (noise.AddGeometricNoise(1), answers(3, 1, norm=1, whole=True)),
     ],
     ids=["Laplace", "Gaussian", "geometric"],
 )

@@ -309,7 +309,7 @@ def test_nothing_is_written_over_without_being_told(here: Path) -> None:
         (("code_to_write_for.py:LIMIT",), "is not callable: it is 3"),
         (("code_to_write_for.py:lapalce",), "Did you mean laplace"),
         (("gone_for_write.py:f",), "no file 'gone_for_write.py'"),
-        (("code_to_write_for.py:laplace", "-o", "no/test_it.py"), "cannot be written: No such"),
+        (("code_to_write_for.py:laplace", "-o", "no/test_it.py"), "there is no folder"),
     ],
 )
 def test_what_cannot_be_written_is_said(arguments: tuple[str, ...], words: str) -> None:

@@ -12,7 +12,7 @@ import dpaudit
 from dpaudit.claims import ZCDP, ApproxDP, PureDP
 from dpaudit.domains import categories, floats, integers
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations import brought_by, from_opendp, one_way_answers, whole_answers
+from dpaudit.integrations import answers, brought_by, from_opendp
 from dpaudit.integrations.opendp import claim_of, neighbours_of
 from dpaudit.mechanism import as_mechanism
 from dpaudit.neighbours import add_or_remove_one, group, query_answers, replace_one
@@ -180,7 +180,7 @@ def test_a_curve_is_a_profile() -> None:
         ("L1Distance<f64>", "f64", 1.0, query_answers(3, norm=1)),
         ("L2Distance<f64>", "f64 size=5", 1.0, query_answers(5, norm=2)),
         ("opendp::metrics::LInfDistance<f64>", "f64 0 9", 1.0, query_answers(3, low=0, high=9)),
-        ("L1Distance<i32>", "i32", 2, whole_answers(3, 2, norm=1)),
+        ("L1Distance<i32>", "i32", 2, answers(3, 2, norm=1, whole=True)),
     ],
 )
 def test_a_metric_is_a_relation(metric: str, domain: str, distance: float, neighbours: Any) -> None:
@@ -196,7 +196,7 @@ def test_scores_that_move_one_way_are_not_moved_apart() -> None:
             return "LInfDistance(monotonic, T=f64)"
 
     found = neighbours_of(Monotonic(), _domain("f64"), 1.0, records=None, max_records=5)
-    assert found == one_way_answers(3, 1.0)
+    assert found == answers(3, 1.0, one_way=True)
 
 
 def test_numbers_without_bounds_are_odd_too() -> None:

@@ -13,6 +13,7 @@ from dpaudit.claims import ApproxDP, PureDP
 from dpaudit.domains import categories, integers
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations import (
+    answers,
     any_float,
     any_integer,
     diffprivlib,
@@ -24,9 +25,7 @@ from dpaudit.integrations import (
     from_python_dp,
     from_tumult,
     needed,
-    one_way_answers,
     tumult,
-    whole_answers,
 )
 from dpaudit.mechanism import as_mechanism
 from dpaudit.neighbours import add_or_remove_one, group, query_answers, replace_one
@@ -34,7 +33,7 @@ from dpaudit.neighbours import add_or_remove_one, group, query_answers, replace_
 
 def test_whole_answers_keep_norm_and_range() -> None:
     for norm in (1, 2, np.inf):
-        found = list(whole_answers(3, 4, norm=norm, low=0, high=20).edge_pairs())
+        found = list(answers(3, 4, norm=norm, low=0, high=20, whole=True).edge_pairs())
         sizes = [np.linalg.norm(pair.data - pair.neighbour, ord=norm) for pair in found]
         assert max(sizes) == 4
         assert min(sizes) > 0
@@ -47,7 +46,7 @@ def test_whole_answers_keep_norm_and_range() -> None:
 
 
 def test_answers_that_move_one_way() -> None:
-    for pair in one_way_answers(4, 0.5).edge_pairs():
+    for pair in answers(4, 0.5, one_way=True).edge_pairs():
         moves = pair.neighbour - pair.data
         assert np.all(moves >= 0)
         assert moves.max() == 0.5
@@ -62,7 +61,7 @@ def test_answers_that_move_one_way() -> None:
             {"sensitivity": 1, "lower": 0, "upper": 5},
             query_answers(1, low=0, high=5),
         ),
-        ("Geometric", {"sensitivity": 1}, whole_answers(1, 1, norm=np.inf)),
+        ("Geometric", {"sensitivity": 1}, answers(1, 1, whole=True)),
         (
             "Binary",
             {"value0": "no", "value1": "yes"},
@@ -76,7 +75,7 @@ def test_answers_that_move_one_way() -> None:
         (
             "PermuteAndFlip",
             {"utility": [1, 0], "sensitivity": 3, "monotonic": True},
-            one_way_answers(2, 3.0),
+            answers(2, 3.0, one_way=True),
         ),
     ],
 )
@@ -149,7 +148,7 @@ def test_partitions_of_python_dp_are_looked_at_until_all_are_kept() -> None:
     ("metric", "domain", "distance", "neighbours"),
     [
         ("AbsoluteDifference", "NumpyFloatDomain", "1/2", query_answers(1, 0.5)),
-        ("AbsoluteDifference", "NumpyIntegerDomain", 2, whole_answers(1, 2, norm=np.inf)),
+        ("AbsoluteDifference", "NumpyIntegerDomain", 2, answers(1, 2, whole=True)),
         ("SumOf", "PandasSeriesDomain", 1, query_answers(3, norm=1)),
         ("RootSumOfSquared", "PandasSeriesDomain", 1, query_answers(3, norm=2)),
         (
@@ -189,7 +188,7 @@ def test_a_measurement_of_tumult_gets_what_its_domain_asks_for() -> None:
     )
     subject = from_tumult(measurement)
     assert subject.claim == ApproxDP(0.5, 0.5)
-    assert subject.neighbours == whole_answers(2, 1, norm=1)
+    assert subject.neighbours == answers(2, 1, norm=1, whole=True)
     drawn = as_mechanism(subject.mechanism).draw(np.array([3, 4]), 1, np.random.default_rng(0))
     assert list(drawn) == [["int64", "int64"]]
     with pytest.raises(InvalidMechanism, match="no claim for the measure UserDP"):

@@ -84,7 +84,7 @@ def test_a_subject_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "1 given pair" in pair.output
     bare = run("audit", "subjects_for_test.py:count")
     assert bare.exit_code == 2
-    assert "say what is promised: --claim eps=1, or a TARGET that brings its claim." in bare.output
+    assert "say what is claimed: --claim eps=1, or a TARGET that brings its claim." in bare.output
     message = error_line(run("audit", "subjects_for_test.py:count", "--claim", "1"))
     assert message.startswith("say which datasets are neighbours: --relation ")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from dpaudit.cli import options
-from dpaudit.cli.failures import Refusal, user_code, with_notes
-from dpaudit.cli.screen import followed, print_answer, refuse_output, show_audit
+from dpaudit.cli.failures import Refusal, refusing, user_code
+from dpaudit.cli.screen import followed, refuse_output, show
 from dpaudit.cli.target import FINDERS, RELATIONS, read_claim, read_neighbours, read_subject
 
 if TYPE_CHECKING:
@@ -32,22 +32,14 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
     "vectors:LENGTH:LOW:HIGH | dates:FIRST:LAST | texts:A,B,C. Append +odd to add NaN, values out "
     "of range and the like.",
 )
-@click.option(
-    "--max-records", type=int, metavar="N", help="Records in the largest dataset (default 10)."
-)
-@click.option("--min-records", type=int, metavar="N", help="Records in the smallest dataset.")
-@click.option("--length", type=int, metavar="N", help="For query-answers: the number of answers.")
-@click.option(
-    "--sensitivity",
-    type=options.FiniteFloat(min=0, min_open=True),
-    metavar="S",
-    help="For query-answers: how far an answer may move (default 1).",
-)
-@click.option(
+@options.count("--max-records", "Records in the largest dataset (default 10).")
+@options.count("--min-records", "Records in the smallest dataset.")
+@options.count("--length", "For query-answers: the number of answers.")
+@options.positive("--sensitivity", "For query-answers: how far an answer may move (default 1).")
+@options.count(
     "--group",
-    type=int,
+    "Neighbours differ in up to K records, and the claim is for such a group.",
     metavar="K",
-    help="Neighbours differ in up to K records, and the claim is for such a group.",
 )
 @click.option("--finder", type=click.Choice(FINDERS), help="How to search pairs (default auto).")
 @click.option(
@@ -59,31 +51,20 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 )
 @options.tester
 @options.alpha()
-@click.option(
+@options.count(
     "--trials",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="For a batch test: how many pairs to try (default: every --pair, or 20 of a search).",
+    "For a batch test: how many pairs to try (default: every --pair, or 20 of a search).",
+    least=1,
 )
-@click.option(
-    "--samples",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The largest number of draws (default 300000).",
-)
-@click.option(
-    "--seconds",
-    type=options.FiniteFloat(min=0, min_open=True),
-    metavar="S",
-    help="Stop after S seconds.",
-)
+@options.count("--samples", "The largest number of draws (default 300000).", least=1)
+@options.positive("--seconds", "Stop after S seconds.")
 @options.seed
 @options.floats
 @options.one_at_a_time
 @options.on_error
 @options.output
 @options.as_json("Print the audit as JSON.")
-@options.quiet("Print only the line with the verdict, and no progress.")
+@options.quiet
 @click.pass_context
 def audit_command(ctx: click.Context, /, **values: Any) -> None:
     """Audit TARGET, a mechanism named pkg.module:function or file.py:function.
@@ -120,14 +101,10 @@ def answer(ctx: click.Context, values: dict[str, Any], run: Callable[[], Audit])
         for message in kept:
             if message not in audit.warnings:  # which the report lists
                 click.echo(f"warning: {message}", err=True)
-        if values["as_json"]:
-            from dpaudit.results import audit_text
-
-            print_answer(audit_text(audit), stdout)
-        else:
-            show_audit(audit, stdout, short=values["quiet"])
+        show(audit, stdout, as_json=values["as_json"], short=values["quiet"])
         if output is not None:
-            _save(audit, output)
+            with refusing(OSError, "--output: the audit above could not be saved: ", end="."):
+                audit.save(output)
     ctx.exit(EXIT_CODES[audit.verdict.value])
 
 
@@ -151,15 +128,7 @@ def _health_warnings_kept() -> Iterator[list[str]]:
         yield kept
 
 
-def _save(audit: Audit, path: Path) -> None:
-    try:
-        audit.save(path)
-    except OSError as error:
-        raise Refusal(f"--output: the audit above could not be saved: {error}.") from error
-
-
-@contextmanager
-def one_line_errors() -> Iterator[None]:
+def one_line_errors() -> AbstractContextManager[None]:
     """Turn errors about what was asked, or about outputs, into refusals without a traceback."""
     from dpaudit import errors
 
@@ -172,10 +141,7 @@ def one_line_errors() -> Iterator[None]:
         errors.UnexpectedExit,
         errors.UnsupportedClaim,
     )
-    try:
-        yield
-    except expected as error:
-        raise Refusal(with_notes(error)) from error
+    return refusing(expected)
 
 
 def _run(values: dict[str, Any]) -> Audit:
@@ -190,8 +156,7 @@ def _run(values: dict[str, Any]) -> Audit:
 
     from dpaudit.auditing import audit
 
-    symbol = getattr(subject.claim, "symbol", None)
-    finder = values["finder"] or "auto"
+    finder, symbol = values["finder"] or "auto", getattr(subject.claim, "symbol", None)
     following = nullcontext() if values["quiet"] else followed(symbol)
     asked = (subject.mechanism, subject.claim, subject.neighbours)
     with one_line_errors(), following as progress:

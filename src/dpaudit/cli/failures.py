@@ -36,9 +36,16 @@ class Refusal(click.ClickException):
     exit_code = ERROR
 
 
-def with_notes(error: BaseException) -> str:
-    """The message of an error, and the notes of what was running."""
-    return "\n".join([str(error), *getattr(error, "__notes__", [])])
+@contextmanager
+def refusing(
+    kinds: type[Exception] | tuple[type[Exception], ...], before: str = "", *, end: str = ""
+) -> Iterator[None]:
+    """Turn errors of these kinds into refusals: their words, and notes of what was running."""
+    try:
+        yield
+    except kinds as error:
+        words = "\n".join([str(error), *getattr(error, "__notes__", [])])
+        raise Refusal(f"{before}{words}{end}") from error
 
 
 def show_failure(error: Exception) -> None:

@@ -93,47 +93,54 @@ def alpha(
     )
 
 
+def flag(*names: str, words: str) -> Callable[[Command], Command]:
+    """An option that is there or not."""
+    return click.option(*names, is_flag=True, help=words)
+
+
 def as_json(words: str) -> Callable[[Command], Command]:
     """For other programs: `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help=words)
+    return flag("--json", "as_json", words=words)
 
 
-def quiet(words: str) -> Callable[[Command], Command]:
-    """For scripts: `--quiet`."""
-    return click.option("--quiet", is_flag=True, help=words)
+def count(
+    name: str, words: str, *, least: int | None = None, metavar: str = "N"
+) -> Callable[[Command], Command]:
+    """A whole number, of at least `least`."""
+    kind = int if least is None else click.IntRange(min=least)
+    return click.option(name, type=kind, metavar=metavar, help=words)
 
 
-tester = click.option(
+def positive(name: str, words: str) -> Callable[[Command], Command]:
+    """A finite number S above 0."""
+    return click.option(name, type=FiniteFloat(min=0, min_open=True), metavar="S", help=words)
+
+
+def choice(name: str, *choices: str, words: str) -> Callable[[Command], Command]:
+    """One of these words, by default the first."""
+    kind, default = click.Choice(choices), choices[0]
+    return click.option(name, type=kind, default=default, show_default=True, help=words)
+
+
+tester = choice(
     "--tester",
-    type=click.Choice((BETTING, *TESTERS)),
-    default=BETTING,
-    show_default=True,
-    help="How to test outputs: bet on them as they come, or run a batch test on all at once.",
+    *(BETTING, *TESTERS),
+    words="How to test outputs: bet on them as they come, or run a batch test on all at once.",
 )
-seed = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="The same seed gives the same result (rng= in Python).",
-)
-floats = click.option(
+seed = count("--seed", "The same seed gives the same result (rng= in Python).", least=0)
+floats = choice(
     "--floats",
-    type=click.Choice(("real", "bits")),
-    default="real",
-    show_default=True,
-    help="Read floats as real numbers, or as bits, which also tests how they are rounded.",
+    *("real", "bits"),
+    words="Read floats as real numbers, or as bits, which also tests how they are rounded.",
 )
-one_at_a_time = click.option(
-    "--one-at-a-time",
-    is_flag=True,
-    help="TARGET returns one output per call: f(data) or f(data, rng).",
+quiet = flag("--quiet", words="Print only the line with the verdict, and no progress.")
+one_at_a_time = flag(
+    "--one-at-a-time", words="TARGET returns one output per call: f(data) or f(data, rng)."
 )
-on_error = click.option(
+on_error = choice(
     "--on-error",
-    type=click.Choice(("output", "raise")),
-    default="output",
-    show_default=True,
-    help="If TARGET raises an error, count it as an output (unless every draw raises), or stop.",
+    *("output", "raise"),
+    words="If TARGET raises an error, count it as an output (unless every draw raises), or stop.",
 )
 output = click.option(
     "--output",

@@ -9,9 +9,9 @@ import click
 
 from dpaudit.cli import options
 from dpaudit.cli.audit import EXIT_CODES, one_line_errors
-from dpaudit.cli.failures import Refusal, user_code
+from dpaudit.cli.failures import Refusal, refusing, user_code
 from dpaudit.cli.saved import read_audit
-from dpaudit.cli.screen import print_answer, show_replayed
+from dpaudit.cli.screen import show
 from dpaudit.cli.target import read_claim, read_mechanism
 
 if TYPE_CHECKING:
@@ -22,20 +22,19 @@ if TYPE_CHECKING:
 @click.command("replay", short_help="Count the event of a saved counterexample again.")
 @click.argument("file", type=options.FileName(to_read=True))
 @options.target(required=False)
-@click.option("--simplest", is_flag=True, help="Replay the simplest counterexample instead.")
+@options.flag("--simplest", words="Replay the simplest counterexample instead.")
 @options.claim("A claim to test instead of the saved one")
 @options.alpha(default=None, show_default="that of the audit")
-@click.option(
+@options.count(
     "--samples",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="The largest number of draws (default 80000; it stops when it has enough).",
+    "The largest number of draws (default 80000; it stops when it has enough).",
+    least=2,
 )
 @options.seed
 @options.one_at_a_time
 @options.on_error
 @options.as_json("Print the replay as JSON.")
-@options.quiet("Print only the line with the verdict.")
+@options.quiet
 @click.pass_context
 def replay_command(ctx: click.Context, /, **values: Any) -> None:
     """Count the event of the counterexample in FILE again, on fresh draws.
@@ -56,12 +55,7 @@ def replay_command(ctx: click.Context, /, **values: Any) -> None:
     """
     with user_code(values["target"] or f"the code of {values['file']}") as (stdout, _):
         found = _run(values)
-        if values["as_json"]:
-            from dpaudit.results import lines_of_json
-
-            print_answer(lines_of_json(found.to_json()), stdout)
-        else:
-            show_replayed(found, stdout, short=values["quiet"])
+        show(found, stdout, as_json=values["as_json"], short=values["quiet"])
     ctx.exit(EXIT_CODES[found.verdict.value])
 
 
@@ -78,18 +72,10 @@ def _run(values: dict[str, Any]) -> Replayed:
 
     alpha = audit.alpha if values["alpha"] is None else values["alpha"]
     settings = {"alpha": alpha, "samples": values["samples"], "on_error": values["on_error"]}
-    try:
-        with one_line_errors():
-            again = replay(before, mechanism, claim, rng=values["seed"], **settings)
-    except CannotReplay as error:
-        raise Refusal(f"{path}: {error}") from error
-    return Replayed(
-        mechanism=mechanism.name,
-        target=mechanism.target,
-        claim=claim,
-        before=before,
-        again=again,
-    )
+    with refusing(CannotReplay, f"{path}: "), one_line_errors():
+        again = replay(before, mechanism, claim, rng=values["seed"], **settings)
+    name, target = mechanism.name, mechanism.target
+    return Replayed(mechanism=name, target=target, claim=claim, before=before, again=again)
 
 
 def _chosen(audit: Audit, path: Path, *, simplest: bool) -> Counterexample:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import click
@@ -38,7 +38,7 @@ MAX_UNPACKED_BYTES = 1_100  # for each byte of an archive: DEFLATE reaches 1,032
 @options.floats
 @options.output
 @options.as_json("Print the audit as JSON.")
-@options.quiet("Print only the line with the verdict, and no progress.")
+@options.quiet
 @click.pass_context
 def samples_command(ctx: click.Context, /, **values: Any) -> None:
     """Audit the outputs of a mechanism on two neighbouring datasets, one file for each.
@@ -156,7 +156,6 @@ def _is_words(row: list[float | str]) -> bool:
 
 
 def _read_npy(path: Path) -> Any:
-    """The array in a .npy file."""
     with path.open("rb") as file:
         return _read(file, os.fstat(file.fileno()).st_size)
 
@@ -187,16 +186,7 @@ def _only_array(archive: ZipFile, most: int) -> Any:
 
 
 def _read(file: Any, size: int) -> Any:
-    """The array in a file of this size in bytes; never a pickle, which can run any code."""
-    import numpy as np
-
-    _check_header(file, size)
-    file.seek(0)
-    return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def _check_header(file: BinaryIO, size: int) -> None:
-    """Raise a `ValueError` unless the header describes an array that the file can hold."""
+    """The array in a file of this many bytes, if it fits; never a pickle, which can run code."""
     from numpy.lib import format as npy
 
     start = io.BytesIO(file.read(MAX_HEADER_BYTES))
@@ -206,10 +196,12 @@ def _check_header(file: BinaryIO, size: int) -> None:
     except Exception as error:  # whatever NumPy raises on nonsense
         raise ValueError(f"it has no header of a NumPy array: {error}") from error
     shape, _, dtype = header
-    if dtype.hasobject:
-        return  # nothing is allocated: NumPy says why it loads no pickle
-    if min(shape, default=0) < 0 or max(shape, default=0) > MAX_AXIS_ENTRIES or not dtype.itemsize:
-        raise ValueError(f"its header has the shape {str(shape)[:80]}, which no file can hold")
+    least, most = min(shape, default=0), max(shape, default=0)
     wanted, left = prod(shape) * dtype.itemsize, size - start.tell()
-    if wanted > left:
-        raise ValueError(f"its header announces {wanted:,} bytes, but the file has {left:,}")
+    if not dtype.hasobject:  # of which nothing is allocated: NumPy says why it loads no pickle
+        if least < 0 or most > MAX_AXIS_ENTRIES or not dtype.itemsize:
+            raise ValueError(f"its header has the shape {str(shape)[:80]}, which no file can hold")
+        if wanted > left:
+            raise ValueError(f"its header announces {wanted:,} bytes, but the file has {left:,}")
+    file.seek(0)
+    return npy.read_array(file, allow_pickle=False)

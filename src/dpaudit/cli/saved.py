@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpaudit.cli import options
-from dpaudit.cli.failures import Refusal
+from dpaudit.cli.failures import Refusal, refusing
 from dpaudit.cli.screen import WIDTH, refuse_output
 
 if TYPE_CHECKING:
@@ -68,13 +68,10 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
     from dpaudit.report import change_table, changes_between, summary
 
     before, now = (list(map(read_audit, _audit_files(path))) for path in (old, new))
-    try:
+    with refusing(AmbiguousAudits):
         changes = changes_between(before, now)
-    except AmbiguousAudits as error:
-        raise Refusal(str(error)) from error
     if as_json:
-        found = [change.to_json() for change in changes]
-        click.echo(json.dumps({"changes": found}, indent=1))
+        click.echo(json.dumps({"changes": [change.to_json() for change in changes]}, indent=1))
     else:
         click.echo(f"{change_table(changes)}\n\n{textwrap.fill(summary(changes), WIDTH)}")
     ctx.exit(WORSE if any(change.is_worse for change in changes) else 0)

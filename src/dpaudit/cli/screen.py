@@ -16,7 +16,7 @@ from dpaudit.cli.failures import STDERR, STDOUT, Refusal
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpaudit.results import Audit, Progress, Replayed, Verdict
+    from dpaudit.results import Audit, Progress, Replayed
 
 WIDTH = 80  # columns
 PLAIN_LINE_SECONDS = 10.0  # between lines of progress off a terminal, for the logs of long audits
@@ -65,34 +65,36 @@ def console(stdout: TextIO | None = None) -> Console:
     return Raising(file=stdout, highlight=False)
 
 
-def show_audit(audit: Audit, stdout: TextIO | None = None, *, short: bool = False) -> None:
-    """Print the audit, or only its headline, with the verdict in colour where there is any."""
-    from dpaudit.report import headline, render
+def show(
+    found: Audit | Replayed,
+    stdout: TextIO | None = None,
+    *,
+    as_json: bool = False,
+    short: bool = False,
+) -> None:
+    """Print an audit or a replay: as JSON, in words or only its headline.
 
-    _print(headline(audit) if short else render(audit), audit.verdict, stdout)
+    The words before the first colon have the colour of the verdict, where there is any.
+    """
+    from rich.text import Text
+
+    from dpaudit.report import headline, replayed_headline
+    from dpaudit.results import Audit, lines_of_json
+
+    if as_json:
+        print_answer(lines_of_json(found.to_json()), stdout)
+        return
+    line = headline(found) if isinstance(found, Audit) else replayed_headline(found)
+    text = Text(line if short else str(found))
+    text.stylize(STYLES[found.verdict.value], 0, text.plain.index(":"))
+    with _printing():
+        console(stdout).print(text, soft_wrap=True)
 
 
-def show_replayed(found: Replayed, stdout: TextIO, *, short: bool = False) -> None:
-    """Print the replay, or only its headline, as an audit is printed."""
-    from dpaudit.report import replayed, replayed_headline
-
-    _print(replayed_headline(found) if short else replayed(found), found.verdict, stdout)
-
-
-def print_answer(text: str, stdout: TextIO) -> None:
+def print_answer(text: str, stdout: TextIO | None) -> None:
     """Print text as it is."""
     with _printing():
         click.echo(text, nl=False, file=stdout)
-
-
-def _print(words: str, verdict: Verdict, stdout: TextIO | None) -> None:
-    """Print words, those before the first colon in the colour of the verdict."""
-    from rich.text import Text
-
-    text = Text(words)
-    text.stylize(STYLES[verdict.value], 0, words.index(":"))
-    with _printing():
-        console(stdout).print(text, soft_wrap=True)
 
 
 @contextmanager
@@ -105,15 +107,7 @@ def _printing() -> Iterator[None]:
 
 
 def refuse_output(path: Path) -> None:
-    """Refuse to write what is not a plain file, or into a folder that does not exist."""
-    refuse_special_output(path)
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise Refusal(f"--output: there is no folder {str(folder)!r}.")
-
-
-def refuse_special_output(path: Path) -> None:
-    """Refuse to put a file in the place of a device, a pipe, a folder, or what we print to."""
+    """Refuse to write into no folder, or in the place of a device, a pipe, or what we print to."""
     from dpaudit.report import refuse_special_file
 
     try:
@@ -124,6 +118,9 @@ def refuse_special_output(path: Path) -> None:
         raise Refusal(f"--output: {str(path)!r} cannot be written: {error}.") from error
     if any(_is_open_as(path, descriptor) for descriptor in (STDOUT, STDERR)):
         raise Refusal(f"--output: {path} is what this command prints to. Name another file.")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise Refusal(f"--output: there is no folder {str(folder)!r}.")
 
 
 def _is_open_as(path: Path, descriptor: int) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpaudit.cli.failures import Refusal
+from dpaudit.cli.failures import Refusal, refusing
 from dpaudit.cli.options import short_text
 
 if TYPE_CHECKING:
@@ -38,10 +38,8 @@ def read_claim(text: str) -> Claim:
     from dpaudit.claims import parse_claim
     from dpaudit.errors import InvalidClaim
 
-    try:
+    with refusing(InvalidClaim, "--claim: "):
         return parse_claim(text)
-    except InvalidClaim as error:
-        raise Refusal(f"--claim: {error}") from error
 
 
 def read_mechanism(text: str, *, one_at_a_time: bool) -> Mechanism:
@@ -87,15 +85,12 @@ def read_neighbours(values: dict[str, Any]) -> Relation | None:
     from dpaudit.errors import InvalidDomain, InvalidRelation
     from dpaudit.neighbours import group
 
-    try:
+    named = "--pair: " if "pairs" in given else "--records: "
+    with refusing(InvalidRelation), refusing(InvalidDomain, named):
         if "pairs" in given:
             return _listed(given)
-        found = _answers(given) if given["relation"] == "query-answers" else _records(given)
+        found = _relation(given)
         return group(found, given["group"]) if "group" in given else found
-    except InvalidDomain as error:
-        raise Refusal(f"{'--pair' if 'pairs' in given else '--records'}: {error}") from error
-    except InvalidRelation as error:
-        raise Refusal(str(error)) from error
 
 
 def _refuse_what_does_not_belong(given: dict[str, Any]) -> None:
@@ -120,18 +115,14 @@ def _refuse_what_does_not_belong(given: dict[str, Any]) -> None:
             raise Refusal(f"{option} must be at most {MAX_COUNT:,}, got {given[name]:,}.")
 
 
-def _answers(given: dict[str, Any]) -> QueryAnswers:
-    from dpaudit.neighbours import query_answers
-
-    return query_answers(given["length"], given.get("sensitivity", 1.0))
-
-
-def _records(given: dict[str, Any]) -> AddOrRemove | Replace:
+def _relation(given: dict[str, Any]) -> AddOrRemove | Replace | QueryAnswers:
     import numpy as np
 
     from dpaudit.domains import parse_domain
-    from dpaudit.neighbours import add_or_remove_one, replace_one
+    from dpaudit.neighbours import add_or_remove_one, query_answers, replace_one
 
+    if given["relation"] == "query-answers":
+        return query_answers(given["length"], given.get("sensitivity", 1.0))
     domain = parse_domain(given["records"])
     records = max(given.get("min_records", 1), 1)
     numbers = records * int(np.size(domain.edges()[0]))

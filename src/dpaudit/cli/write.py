@@ -1,14 +1,12 @@
 """`dpaudit write`: a first pytest file for a mechanism, guessed from its code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
 from dpaudit.cli import options
-from dpaudit.cli.failures import Refusal, user_code
-from dpaudit.cli.screen import print_answer, refuse_special_output
+from dpaudit.cli.failures import Refusal, refusing, user_code
+from dpaudit.cli.screen import print_answer, refuse_output
 
 
 @click.command("write", short_help="Write a pytest file that audits a mechanism.")
@@ -20,7 +18,7 @@ from dpaudit.cli.screen import print_answer, refuse_special_output
     metavar="FILE",
     help="Write the test to FILE, such as test_my_sum.py, instead of printing it.",
 )
-@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
+@options.flag("--force", words="Overwrite FILE if it exists.")
 def write_command(target: str, output: Path | None, force: bool) -> None:
     """Write a pytest file that audits TARGET: pkg.module:function or file.py:function.
 
@@ -35,11 +33,15 @@ def write_command(target: str, output: Path | None, force: bool) -> None:
       pytest test_my_sum.py
     """
     if output is not None:
-        refuse_special_output(output)
+        refuse_output(output)
         if output.exists() and not force:
             raise Refusal(f"--output: {output} exists. Add --force to overwrite it.")
     with user_code(target) as (stdout, _):
-        text = _text(target)
+        from dpaudit.errors import InvalidMechanism, UnexpectedExit
+        from dpaudit.testing import pytest_file, read_signature
+
+        with refusing((InvalidMechanism, UnexpectedExit)):
+            text = pytest_file(read_signature(target))
         if output is None:
             print_answer(text, stdout)
             return
@@ -50,13 +52,3 @@ def write_command(target: str, output: Path | None, force: bool) -> None:
     left = text.count('"TODO: ')
     todo = f" ({left} to be filled in: look for TODO)" if left else ""
     click.echo(f"Wrote {output}{todo}. Read its guesses, then run: pytest {output}", err=True)
-
-
-def _text(target: str) -> str:
-    from dpaudit.errors import InvalidMechanism, UnexpectedExit
-    from dpaudit.testing import pytest_file, read_signature
-
-    try:
-        return pytest_file(read_signature(target))
-    except (InvalidMechanism, UnexpectedExit) as error:
-        raise Refusal(str(error)) from error

@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from dpaudit.cli.failures import Refusal
-from dpaudit.cli.screen import WIDTH, console, followed, show_audit
+from dpaudit.cli.screen import WIDTH, console, followed, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,34 +52,22 @@ def demo_command(ctx: click.Context) -> None:
 
     The exit code is 0 if the verdicts are as expected, else 1.
     """
-    as_expected = True
-    for number, (name, introduction) in enumerate(DEMO.items(), start=1):
-        title = f"{number}. {name}:"
-        words = textwrap.fill(f"{title} {introduction}", WIDTH)
-        click.echo(words.replace(title, click.style(title, bold=True), 1))
-        click.echo()
-        as_expected &= _audit_as_expected(name)
-    click.echo(NEXT)
-    ctx.exit(0 if as_expected else 1)
-
-
-def _audit_as_expected(name: str) -> bool:
     from dpaudit.auditing import audit
     from dpaudit.zoo import ZOO
 
-    entry = ZOO[name]
-    with followed(entry.claim.symbol) as progress:
-        found: Audit = audit(
-            entry.factory(),
-            entry.claim,
-            entry.neighbours(),
-            samples=DEMO_SAMPLES,
-            rng=DEMO_SEED,
-            progress=progress,
-        )
-    show_audit(found)
-    click.echo()
-    return found.verdict.value == ("not refuted" if entry.keeps_claim else "refuted")
+    as_expected = True
+    for number, (name, introduction) in enumerate(DEMO.items(), start=1):
+        entry, title = ZOO[name], f"{number}. {name}:"
+        words = textwrap.fill(f"{title} {introduction}", WIDTH)
+        click.echo(words.replace(title, click.style(title, bold=True), 1) + "\n")
+        asked = (entry.factory(), entry.claim, entry.neighbours())
+        with followed(entry.claim.symbol) as progress:
+            found: Audit = audit(*asked, samples=DEMO_SAMPLES, rng=DEMO_SEED, progress=progress)
+        show(found)
+        click.echo()
+        as_expected &= found.verdict.value == ("not refuted" if entry.keeps_claim else "refuted")
+    click.echo(NEXT)
+    ctx.exit(0 if as_expected else 1)
 
 
 def zoo_names() -> list[str]:

@@ -3,13 +3,7 @@
 One file per library. Nothing here imports a library to recognise its objects.
 """
 
-from dpaudit.integrations.building import (
-    any_float,
-    any_integer,
-    needed,
-    one_way_answers,
-    whole_answers,
-)
+from dpaudit.integrations.building import answers, any_float, any_integer, needed
 from dpaudit.integrations.diffprivlib import from_diffprivlib
 from dpaudit.integrations.dp_accounting import from_dp_accounting
 from dpaudit.integrations.jax_privacy import from_jax_privacy

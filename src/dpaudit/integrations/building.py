@@ -1,9 +1,7 @@
 """What the integrations share: subjects around a release function, and inputs to audit them on."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -11,11 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.arrays import Counts, Floats
 from dpaudit.claims import ApproxDP, Claim, PureDP
 from dpaudit.domains import Domain, Refinable, floats, integers
 from dpaudit.errors import InvalidMechanism
 from dpaudit.mechanism import Mechanism, Subject, one_at_a_time
-from dpaudit.neighbours import FixedPairs, Pair, Relation, group, pairs, replace_one
+from dpaudit.neighbours import (
+    FixedPairs,
+    Pair,
+    Relation,
+    group,
+    pairs,
+    query_answers,
+    replace_one,
+)
 from dpaudit.outputs import short
 
 VECTOR_LENGTH = 3  # query answers in a vector whose length a library leaves open
@@ -36,7 +43,7 @@ def needed(module: str, extra: str) -> Any:
         ) from error
 
 
-def check_parts(thing: Any, parts: Sequence[str], *, needs: str, hint: str = "") -> None:
+def check_parts(thing: Any, *parts: str, needs: str, hint: str = "") -> None:
     """Raise InvalidMechanism unless an object has all these attributes."""
     for part in parts:
         if not hasattr(thing, part):
@@ -82,9 +89,13 @@ def stated_claim(epsilon: float, delta: float) -> Claim:
     return PureDP(epsilon) if delta == 0 else ApproxDP(epsilon, delta)
 
 
-def at_distance(relation: Any, distance: int) -> Relation:
-    """The pairs that are at most `distance` steps of a relation apart."""
-    found: Relation = relation if distance == 1 else group(relation, distance)
+def apart(relation: Any, records: Domain, steps: int, max_records: int) -> Relation:
+    """Datasets of records that are up to this number of steps of a relation apart.
+
+    >>> print(apart(replace_one, integers(0, 1), 3, max_records=2).describe())
+    groups of at most 3: replace one of at most 3 records of integers(0, 1)
+    """
+    found: Relation = group(relation(records, max_records=max(max_records, steps)), steps)
     return found
 
 
@@ -118,37 +129,49 @@ def _is_not_infinite(record: float) -> bool:
     return not math.isinf(record)
 
 
-def whole_answers(
-    length: int, sensitivity: int, *, norm: float, low: int | None = None, high: int | None = None
-) -> FixedPairs:
-    """Integers that move by at most the sensitivity in this norm: the extreme pairs.
+def answers(
+    length: int | None,
+    sensitivity: float,
+    *,
+    norm: float = np.inf,
+    low: float | None = None,
+    high: float | None = None,
+    whole: bool = False,
+    one_way: bool = False,
+) -> Relation:
+    """Query answers that move by at most the sensitivity in this norm; infinite bounds are none.
 
-    >>> print(next(whole_answers(2, 3, norm=1).edge_pairs()))
+    Of `whole` numbers, and of numbers that only move up (`one_way`: monotonic scores), these are
+    the extreme pairs.
+
+    >>> print(answers(1, 2, high=math.inf).describe())
+    1 query answer in [-2, 4], each moving by at most 2
+    >>> print(next(answers(2, 3, norm=1, whole=True).edge_pairs()))
     data=[0, 0], neighbour=[3, 0]
     """
-    return _inside(_moved(length, _whole_moves(length, sensitivity, norm), np.int64), low, high)
+    length = length or VECTOR_LENGTH
+    low = None if low is None or math.isinf(low) else low
+    high = None if high is None or math.isinf(high) else high
+    if whole:  # the bounds may be half integers
+        least = None if low is None else math.ceil(low)
+        return _extreme(_whole_moves(length, int(sensitivity), norm), least, high)
+    if one_way:
+        return _extreme(_moves_up(length, float(sensitivity)), low, high)
+    return query_answers(length, sensitivity, norm=norm, low=low, high=high)
 
 
-def one_way_answers(
-    length: int, sensitivity: float, *, low: float | None = None, high: float | None = None
-) -> FixedPairs:
-    """Numbers that move up by at most the sensitivity, or stay (monotonic scores).
-
-    >>> print(next(one_way_answers(2, 1.0).edge_pairs()))
-    data=[0.0, 0.0], neighbour=[1.0, 1.0]
-    """
+def _moves_up(length: int, sensitivity: float) -> Iterator[Floats]:
     places = np.arange(length)
-    shapes = [places >= 0, places == 0, places > 0, places % 2 == 0, places == length - 1]
-    moves = (sensitivity * shape.astype(np.float64) for shape in shapes)
-    return _inside(_moved(length, moves, np.float64), low, high)
+    for shape in (places >= 0, places == 0, places > 0, places % 2 == 0, places == length - 1):
+        yield sensitivity * shape.astype(np.float64)
 
 
-def _whole_moves(length: int, sensitivity: int, norm: float) -> Iterator[NDArray[np.int64]]:
+def _whole_moves(length: int, sensitivity: int, norm: float) -> Iterator[Counts]:
     places = np.arange(length)
     first = (places == 0).astype(np.int64)
     yield sensitivity * first
     yield -sensitivity * first[::-1]
-    each = int(sensitivity / length ** (0 if np.isinf(norm) else 1 / norm))
+    each = int(sensitivity / length ** (1 / norm))
     while np.linalg.norm(np.full(length, each), ord=norm) > sensitivity:  # a root was rounded up
         each -= 1
     for signs in (np.ones(length), np.where(places % 2 == 0, 1, -1)):
@@ -157,21 +180,14 @@ def _whole_moves(length: int, sensitivity: int, norm: float) -> Iterator[NDArray
         yield each + (places < sensitivity - each * length).astype(np.int64)
 
 
-def _moved(length: int, moves: Iterator[NDArray[Any]], kind: Any) -> Iterator[Pair]:
-    starts = [np.zeros(length, kind), np.arange(length, dtype=kind), np.full(length, 10, kind)]
-    for move in moves:
-        for start in starts:
-            yield Pair(start, (start + move).astype(kind))
-
-
-def _inside(found: Iterator[Pair], low: float | None, high: float | None) -> FixedPairs:
-    """The pairs, shifted to begin at `low`, that stay below `high`; each once."""
+def _extreme(moves: Iterator[NDArray[Any]], low: float | None, high: float | None) -> FixedPairs:
+    """Each move from three starts, shifted to begin at `low`; what stays below `high`, once."""
     kept: dict[str, Pair] = {}
-    for pair in found:
-        shift = 0 if low is None else low - min(pair.data.min(), pair.neighbour.min())
-        sides = ((side + shift).astype(side.dtype) for side in (pair.data, pair.neighbour))
-        moved = Pair(*sides)
-        fits = high is None or max(moved.data.max(), moved.neighbour.max()) <= high
-        if fits and np.any(moved.data != moved.neighbour):
-            kept.setdefault(moved.key(), moved)
+    for move in moves:
+        for start in (np.zeros_like(move), np.arange(len(move)), np.full(len(move), 10)):
+            sides = np.array([start, start + move], move.dtype)
+            sides += 0 if low is None else low - sides.min()
+            pair = Pair(*sides)
+            if (high is None or sides.max() <= high) and np.any(pair.data != pair.neighbour):
+                kept.setdefault(pair.key(), pair)
     return pairs(kept.values())

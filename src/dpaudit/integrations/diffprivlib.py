@@ -4,13 +4,11 @@ They draw from the audit's `rng`, so that an audit can be repeated; a seed that 
 is not used.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from dpaudit.domains import Domain, categories, floats
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations import building
 from dpaudit.mechanism import Subject
-from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
+from dpaudit.neighbours import Relation, add_or_remove_one, replace_one
 from dpaudit.outputs import short
 
 _WHOLE = ("Geometric", "GeometricFolded", "GeometricTruncated", "GaussianDiscrete")
@@ -69,8 +67,7 @@ def from_diffprivlib(
 def neighbours_of(name: str, thing: Any) -> Relation:
     """The values that a mechanism of this name must not tell apart."""
     if name in _SCORED:
-        scores = len(thing.utility), float(thing.sensitivity)
-        return building.one_way_answers(*scores) if thing.monotonic else query_answers(*scores)
+        return building.answers(len(thing.utility), thing.sensitivity, one_way=thing.monotonic)
     if name == "Binary":
         return replace_one(categories(thing.value0, thing.value1), max_records=1)
     if name in _LABELLED:
@@ -80,25 +77,14 @@ def neighbours_of(name: str, thing: Any) -> Relation:
             f"from_diffprivlib knows no neighbours for {name}. Write the mechanism as a function: "
             "f(data, size, rng), and say which data are neighbours."
         )
-    low, high = _bound(thing, "lower"), _bound(thing, "upper")
-    if name in _WHOLE:  # the bounds of a folded geometric may be half integers
-        least = None if low is None else math.ceil(low)
-        most = None if high is None else math.floor(high)
-        return building.whole_answers(1, int(thing.sensitivity), norm=np.inf, low=least, high=most)
-    return query_answers(1, float(thing.sensitivity), low=low, high=high)
-
-
-def _bound(thing: Any, name: str) -> float | None:
-    """The finite bound of this name, if there is one."""
-    bound = getattr(thing, name, None)
-    return None if bound is None or math.isinf(bound) else bound
+    low, high = getattr(thing, "lower", None), getattr(thing, "upper", None)
+    return building.answers(1, thing.sensitivity, whole=name in _WHOLE, low=low, high=high)
 
 
 def _of_tool(
-    tool: Callable[..., Any], records: Domain | None, max_records: int, settings: dict[str, Any]
+    tool: FunctionType, records: Domain | None, max_records: int, settings: dict[str, Any]
 ) -> Subject:
-    name = getattr(tool, "__name__", "tool")
-    named = inspect.signature(tool).parameters
+    name, named = tool.__name__, inspect.signature(tool).parameters
     epsilon = settings["epsilon"] if "epsilon" in settings else named["epsilon"].default
     bounds = settings.get("bounds", settings.get("range"))
     if records is None and bounds is None:
@@ -107,10 +93,8 @@ def _of_tool(
             f"leak: from_diffprivlib({name}, bounds=(0, 1))."
         )
     domain = floats(*map(float, np.ravel(np.asarray(bounds)))) if records is None else records
-    if name in _ADDING:
-        near: Relation = add_or_remove_one(domain, max_records=max_records, min_records=1)
-    else:
-        near = replace_one(domain, max_records=max_records)
+    relation = add_or_remove_one if name in _ADDING else replace_one
+    near = relation(domain, min_records=1, max_records=max_records)
     return building.released(name, partial(_computed, tool, settings), PureDP(epsilon), near)
 
 

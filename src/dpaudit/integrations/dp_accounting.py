@@ -1,7 +1,5 @@
 """dp-accounting: the whole curve of an accountant as a claim."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -3,11 +3,8 @@
 Runs draw from the audit's `rng`; a seed that the plan was given is not used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,8 +57,8 @@ def from_jax_privacy(
     >>> print(subject.claim, round(subject.claim.delta(1.0), 3))
     privacy profile 'SelfComposedDpEvent' 0.127
     """
-    hint = " A config has one: config.plan."
-    check_parts(plan, _PARTS, needs="from_jax_privacy needs a DPExecutionPlan", hint=hint)
+    needs, hint = "from_jax_privacy needs a DPExecutionPlan", " A config has one: config.plan."
+    check_parts(plan, *_PARTS, needs=needs, hint=hint)
     if num_examples < 1:
         raise InvalidMechanism(f"num_examples must be at least 1, got {num_examples!r}.")
     run = _Runs(
@@ -131,47 +128,35 @@ def _padded(chosen: list[list[Any]], places: int) -> NDArray[np.int64]:
 
 def _compiled(plan: Any, loss: Callable[..., Any], params: Any, optimizer: Any) -> Any:
     """Many runs as one call: they share rows and empty places, but not batches and seeds."""
-    jax = needed("jax", "jax-privacy")
-    privatizer = plan.noise_addition_transform
-    if not any(_is_key(leaf) for leaf in jax.tree.leaves(privatizer.init(params))):
+    jax, optax = needed("jax", "jax-privacy"), needed("optax", "jax-privacy")
+    flat = needed("jax.flatten_util", "jax-privacy").ravel_pytree
+    gradient, privatizer = plan.clipped_grad(loss), plan.noise_addition_transform
+
+    def is_key(leaf: Any) -> bool:
+        return bool(jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key))
+
+    if not any(map(is_key, jax.tree.leaves(privatizer.init(params)))):
         raise InvalidMechanism(
             "the plan's noise keeps its key to itself (a dense noising matrix does), so it would "
             "repeat in every run of an audit. Use a StreamingMatrix, whose state holds the key."
         )
-    one = partial(_gradients, plan.clipped_grad(loss), privatizer, optimizer, params)
-    return jax.jit(jax.vmap(one, in_axes=(None, None, 0, 0)))
 
+    def run(rows: Any, absent: Any, indices: Any, seed: Any) -> Any:
+        """The noisy gradient of each step as a vector."""
 
-def _gradients(
-    gradient: Callable[..., Any],
-    privatizer: Any,
-    optimizer: Any,
-    params: Any,
-    rows: Any,
-    absent: Any,
-    indices: Any,
-    seed: Any,
-) -> Any:
-    """One run: the noisy gradient of each step as a vector."""
-    jax, optax = needed("jax", "jax-privacy"), needed("optax", "jax-privacy")
-    flat = needed("jax.flatten_util", "jax-privacy").ravel_pytree
+        def step(state: Any, batch: Any) -> Any:
+            params, noise, moved = state
+            picked = jax.tree.map(lambda column: column[batch], rows)
+            summed = gradient(params, picked, is_padding_example=(batch < 0) | absent[batch])
+            noisy, noise = privatizer.update(summed, noise)
+            if optimizer is not None:
+                moves, moved = optimizer.update(noisy, moved, params)
+                params = optax.apply_updates(params, moves)
+            return (params, noise, moved), flat(noisy)[0]
 
-    def step(state: Any, batch: Any) -> Any:
-        params, noise, moved = state
-        picked = jax.tree.map(lambda column: column[batch], rows)
-        summed = gradient(params, picked, is_padding_example=(batch < 0) | absent[batch])
-        noisy, noise = privatizer.update(summed, noise)
-        if optimizer is not None:
-            moves, moved = optimizer.update(noisy, moved, params)
-            params = optax.apply_updates(params, moves)
-        return (params, noise, moved), flat(noisy)[0]
+        key = jax.random.fold_in(jax.random.key(seed[0]), seed[1])
+        noise = jax.tree.map(lambda leaf: key if is_key(leaf) else leaf, privatizer.init(params))
+        start = params, noise, None if optimizer is None else optimizer.init(params)
+        return jax.lax.scan(step, start, indices)[1]
 
-    key = jax.random.fold_in(jax.random.key(seed[0]), seed[1])
-    noise = jax.tree.map(lambda leaf: key if _is_key(leaf) else leaf, privatizer.init(params))
-    start = params, noise, None if optimizer is None else optimizer.init(params)
-    return jax.lax.scan(step, start, indices)[1]
-
-
-def _is_key(leaf: Any) -> bool:
-    jax = needed("jax", "jax-privacy")
-    return bool(jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key))
+    return jax.jit(jax.vmap(run, in_axes=(None, None, 0, 0)))

@@ -4,8 +4,6 @@ A name is `pkg.module:function` or `path/to/file.py:function`: the mechanism's t
 keep. `one_at_a_time(...)` around it is for a function that returns one output per call.
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import importlib.util
@@ -81,9 +79,6 @@ def brought_by(value: Any) -> Subject | None:
     return None
 
 
-# --- by name --------------------------------------------------------------------------------------
-
-
 def load_mechanism(text: str) -> Mechanism:
     """Find the mechanism of this name.
 
@@ -114,8 +109,7 @@ def _callable(text: str) -> Any:
     with exits_as_errors(text):
         if inspect.isclass(found):
             return _instance(found, text)
-        known = callable(found) or isinstance(found, Mechanism) or brought_by(found) is not None
-        if not known:
+        if not (callable(found) or isinstance(found, Mechanism) or brought_by(found)):
             raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
     return found
 
@@ -148,19 +142,15 @@ def load_object(text: str) -> Any:
         )
     with exits_as_errors(place):
         found: Any = _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
-        return _attribute(found, attribute, place)
-
-
-def _attribute(found: Any, attribute: str, place: str) -> Any:
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            owner = getattr(found, "__name__", place)
-            names = [name for name in dir(found) if not name.startswith("_")]
-            close = difflib.get_close_matches(part, names, n=3) or names[:10]
-            hint = f" Did you mean {', '.join(close)}?" if close else ""
-            raise InvalidMechanism(f"{owner} has no attribute {part!r}.{hint}")
-        found = getattr(found, part)
-    return found
+        for part in attribute.split("."):
+            if not hasattr(found, part):
+                owner = getattr(found, "__name__", place)
+                names = [name for name in dir(found) if not name.startswith("_")]
+                close = difflib.get_close_matches(part, names, n=3) or names[:10]
+                hint = f" Did you mean {', '.join(close)}?" if close else ""
+                raise InvalidMechanism(f"{owner} has no attribute {part!r}.{hint}")
+            found = getattr(found, part)
+        return found
 
 
 def _module(name: str) -> ModuleType:

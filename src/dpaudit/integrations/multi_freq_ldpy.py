@@ -3,17 +3,13 @@
 They draw from a global generator of their own, which an audit's `rng` does not reach.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from dpaudit.domains import integers
-from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.building import local_protocol
+from dpaudit.integrations.building import check_parts, local_protocol
 from dpaudit.mechanism import Subject, name_of
-from dpaudit.outputs import short
 
 
 def from_multi_freq_ldpy(
@@ -26,9 +22,7 @@ def from_multi_freq_ldpy(
     >>> print(dpaudit.integrations.from_multi_freq_ldpy(GRR_Client, k=4, epsilon=1.0))
     GRR_Client: 1-DP; replace one of 1 record of integers(0, 3)
     """
-    if not callable(client):
-        raise InvalidMechanism(
-            f"from_multi_freq_ldpy needs a function such as GRR_Client, got {short(client)}."
-        )
+    needs = "from_multi_freq_ldpy needs a function such as GRR_Client"
+    check_parts(client, "__call__", needs=needs)
     ask = partial(client, k=k, epsilon=epsilon, **settings)
     return local_protocol(name_of(client), ask, integers(0, k - 1), epsilon)

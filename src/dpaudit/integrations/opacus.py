@@ -4,8 +4,6 @@ The training runs on the user's objects and restores them afterwards; it spends 
 budget. It draws from the audit's `rng`, unless the engine is in secure mode.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -18,14 +16,14 @@ import numpy as np
 from dpaudit.claims import Profile, profiles
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.building import needed
+from dpaudit.integrations.building import check_parts, needed
 from dpaudit.mechanism import Mechanism, Subject, name_of
 from dpaudit.neighbours import add_or_remove_one
 from dpaudit.outputs import short
 
 # The deltas at which the accountant is asked for its epsilon, until that is 0; chords join them.
-SMALL_DELTAS = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05)
-LARGE_DELTAS = (0.1, 0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+_SMALL = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05)
+DELTAS = (*_SMALL, 0.1, 0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 def from_opacus(
@@ -41,16 +39,16 @@ def from_opacus(
 ) -> Subject:
     """Make a subject of a training: what `engine.make_private` returned, and a loop over it.
 
-    `train(module, optimizer, batches)` is your own loop over a loader in place of yours: it has the
-    same sampling rate, collation and number of batches (unless you pass `steps`), but the records
-    of an audit. Every run begins with the weights that `module` has now. The output is what `train`
-    returns; if that is None, the trainable parameters and buffers of the module. `records`
-    describes the parts of an item of your dataset, in its order, such as
+    `train(module, optimizer, batches)` is your own loop, over a loader with the records of an audit
+    and the sampling rate, collation and number of batches of yours (unless you pass `steps`). Every
+    run begins with the weights that `module` has now. The output is what `train` returns, or, if
+    that is None, the trainable parameters and buffers of the module. `records` describes the parts
+    of an item of your dataset, in its order, such as
     `dpaudit.records(x=dpaudit.vectors(2, -1, 1), y=dpaudit.categories(0, 1))`.
 
     The claim is the curve of the engine's accountant after such a run, when a record is added or
-    removed. Sampling rate and expected batch size stay those of your objects: Opacus derives both
-    from the size of the dataset, so that size counts as known.
+    removed. Sampling rate and expected batch size stay yours: Opacus derives both from the size of
+    the dataset, so that size counts as known.
 
     >>> import warnings, torch, dpaudit
     >>> from opacus import PrivacyEngine
@@ -90,7 +88,7 @@ def from_opacus(
 def claim_of(accountant: Any) -> Profile:
     """The curve of an accountant: what it says at some deltas, and the chords between."""
     asked: list[tuple[float, float]] = []
-    for delta in (*SMALL_DELTAS, *LARGE_DELTAS):
+    for delta in DELTAS:
         epsilon = _epsilon(accountant, delta)
         if np.isfinite(epsilon):
             asked.append((epsilon, delta))
@@ -111,8 +109,7 @@ def claim_of(accountant: Any) -> Profile:
 def _epsilon(accountant: Any, delta: float) -> float:
     """The accountant's epsilon; infinite where it has none, as for a delta beyond its own at 0."""
     try:
-        with warnings.catch_warnings():  # of log(0) at a rate of 1, of orders at the ends
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):  # log(0) at a rate of 1, orders at the ends
             return max(0.0, float(accountant.get_epsilon(delta)))
     except (ValueError, RuntimeError):
         return np.inf
@@ -136,8 +133,7 @@ class _Training:
 
     def accounted(self, accountant: Any) -> Any:
         """A fresh accountant of the same kind, after one run on one of the user's records."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the engine's accountant has warned already
+        with warnings.catch_warnings(action="ignore"):  # the engine's accountant has warned already
             fresh = type(accountant)()
         hook = fresh.get_optimizer_hook_fn(sample_rate=1 / len(self.data_loader))
         with self._seeded(0):
@@ -172,7 +168,7 @@ class _Training:
         """A loader like the user's over other items; empty batches have the form of theirs."""
         loaders, theirs = needed("opacus.data_loader", "opacus"), self.data_loader
         collate = getattr(theirs.collate_fn, "wrapped_collator_fn", theirs.collate_fn)
-        if _is_poisson(theirs):
+        if hasattr(theirs, "sample_rate"):  # Poisson sampling
             loader = loaders.DPDataLoader(items, sample_rate=theirs.sample_rate, collate_fn=collate)
             loader.batch_sampler.steps = len(theirs) if self.steps is None else self.steps
             loader.collate_fn.first_batch = collate([theirs.dataset[0]])
@@ -245,22 +241,13 @@ def _like(value: Any, part: Any) -> Any:
     return torch.as_tensor(np.asarray(value), dtype=part.dtype).reshape(part.shape)
 
 
-def _is_poisson(data_loader: Any) -> bool:
-    return hasattr(data_loader, "sample_rate")
-
-
 def _check(optimizer: Any, data_loader: Any, max_records: int, steps: int | None) -> None:
-    if not hasattr(optimizer, "attach_step_hook"):
-        raise InvalidMechanism(
-            f"from_opacus needs the optimizer that engine.make_private returned, got "
-            f"{short(optimizer)}."
-        )
+    needs = "from_opacus needs the optimizer that engine.make_private returned"
+    check_parts(optimizer, "attach_step_hook", needs=needs)
     if steps is not None and steps < 1:
         raise InvalidMechanism(f"steps must be at least 1, got {steps!r}.")
-    if _is_poisson(data_loader):
-        return
-    size = len(data_loader.dataset)
-    if steps is not None or max_records > size:
+    poisson, size = hasattr(data_loader, "sample_rate"), len(data_loader.dataset)
+    if not poisson and (steps is not None or max_records > size):
         raise InvalidMechanism(
             "a loader without Poisson sampling goes through its dataset once, and is accounted for "
             f"by its size: leave out steps, and pass a max_records of at most {size}."

@@ -4,8 +4,6 @@ OpenDP draws from the operating system, so an audit's `rng` does not reach it an
 measurement are the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,7 +17,7 @@ from dpaudit.domains import Domain, categories, floats, integers
 from dpaudit.errors import InvalidMechanism, InvalidOutput
 from dpaudit.integrations import building
 from dpaudit.mechanism import Subject
-from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
+from dpaudit.neighbours import Relation, add_or_remove_one, group, replace_one
 from dpaudit.outputs import short
 
 ORDERS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)  # of a Rényi curve
@@ -73,7 +71,7 @@ def from_opendp(
     _refuse_what_is_interactive(measurement)
     hint = " A transformation becomes one with noise: transformation >> dp.m.then_laplace(scale=1)."
     needs = "from_opendp needs a measurement of OpenDP"
-    building.check_parts(measurement, _PARTS, needs=needs, hint=hint)
+    building.check_parts(measurement, *_PARTS, needs=needs, hint=hint)
     _refuse_a_population(measurement)
     distance = _distance(measurement, 1 if d_in is None else d_in)
     metric, domain = measurement.input_metric, measurement.input_domain
@@ -199,8 +197,7 @@ def neighbours_of(
         return replace_one(kind, max_records=1)
     size = getattr(domain, "size", None)
     if name in _ADDING and size is None:
-        most = max(max_records, int(distance))
-        return building.at_distance(add_or_remove_one(kind, max_records=most), int(distance))
+        return building.apart(add_or_remove_one, kind, int(distance), max_records)
     if name in _ADDING or name in _REPLACING:
         changes = int(distance) // 2 if name in _ADDING else int(distance)
         return _replaced(kind, changes, size, max_records)
@@ -217,20 +214,18 @@ def _replaced(kind: Domain, changes: int, size: int | None, max_records: int) ->
             f"two datasets of {size} records are an even distance apart, so d_in must be at least "
             "2: from_opendp(measurement, d_in=2)."
         )
-    least, most = (1, max(max_records, changes)) if size is None else (size, size)
-    return building.at_distance(replace_one(kind, min_records=least, max_records=most), changes)
+    if size is None:
+        return building.apart(replace_one, kind, changes, max_records)
+    return group(replace_one(kind, min_records=size, max_records=size), changes)
 
 
 def _answers(domain: Any, distance: float, norm: float, *, one_way: bool) -> Relation:
     kind, bounds, atom = _numbers(domain)
-    length = 1 if atom is domain else getattr(domain, "size", None) or building.VECTOR_LENGTH
-    low, high = bounds or (None, None)
-    if kind in "iu":
-        low = 0 if low is None and kind == "u" else low
-        return building.whole_answers(length, int(distance), norm=norm, low=low, high=high)
-    if one_way:
-        return building.one_way_answers(length, distance, low=low, high=high)
-    return query_answers(length, distance, norm=norm, low=low, high=high)
+    length = 1 if atom is domain else getattr(domain, "size", None)
+    low, high = bounds or (0 if kind == "u" else None, None)
+    return building.answers(
+        length, distance, norm=norm, low=low, high=high, whole=kind in "iu", one_way=one_way
+    )
 
 
 def _records(domain: Any) -> Domain | None:
@@ -238,12 +233,9 @@ def _records(domain: Any) -> Domain | None:
     kind, bounds, atom = _numbers(domain)
     if kind == "f":
         return building.any_float(nan=atom.nan) if bounds is None else floats(*bounds)
-    if kind in "iu" and bounds is not None:
-        return integers(*bounds)
     if kind in "iu":
-        return building.any_integer(
-            least=0 if kind == "u" else None, narrow="8" in str(atom.carrier_type)
-        )
+        least, narrow = 0 if kind == "u" else None, "8" in str(atom.carrier_type)
+        return integers(*bounds) if bounds else building.any_integer(least=least, narrow=narrow)
     return categories(False, True) if kind == "b" else None
 
 
@@ -275,11 +267,9 @@ def _distance(measurement: Any, d_in: float) -> float:
             f"from_opendp needs one number for the distance of neighbours, but the metric "
             f"{measurement.input_metric!r} takes {kind}."
         )
-    if kind[:1] == "f":
-        return float(d_in)
-    if d_in != int(d_in):
+    if kind[:1] != "f" and d_in != int(d_in):
         raise InvalidMechanism(f"d_in must be a whole number for {kind}, got {d_in!r}.")
-    return int(d_in)
+    return float(d_in) if kind[:1] == "f" else int(d_in)
 
 
 def _release(measurement: Any, vector: bool, data: Any) -> Any:

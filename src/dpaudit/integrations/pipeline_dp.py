@@ -4,18 +4,14 @@ Noise comes from a generator of Google's library, samples from global ones; an a
 neither.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from dpaudit.domains import Domain
-from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.building import needed, released, stated_claim
+from dpaudit.integrations.building import check_parts, needed, released, stated_claim
 from dpaudit.mechanism import Subject, name_of
 from dpaudit.neighbours import add_or_remove_user
-from dpaudit.outputs import short
 
 
 def from_pipeline_dp(
@@ -54,10 +50,8 @@ def from_pipeline_dp(
     counts: (1, 1e-06)-DP; add or remove all rows of one privacy_id of 1 to 5, each with at most 5
     rows of records(privacy_id=integers(1, 5), shop=categories('a', 'b'))
     """
-    if not callable(build):
-        raise InvalidMechanism(
-            f"from_pipeline_dp needs a function build(rows, accountant), got {short(build)}."
-        )
+    needs = "from_pipeline_dp needs a function build(rows, accountant)"
+    check_parts(build, "__call__", needs=needs)
     near = add_or_remove_user(
         records, user, max_users=max_users, max_rows=max_rows, min_users=min_users
     )

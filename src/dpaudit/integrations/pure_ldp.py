@@ -3,15 +3,12 @@
 They draw from Python's global generators, which an audit's `rng` does not reach.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dpaudit.domains import Domain, integers
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations.building import local_protocol
+from dpaudit.integrations.building import check_parts, local_protocol
 from dpaudit.mechanism import Subject
-from dpaudit.outputs import short
 
 
 def from_pure_ldp(client: Any, *, records: Domain | None = None) -> Subject:
@@ -25,15 +22,12 @@ def from_pure_ldp(client: Any, *, records: Domain | None = None) -> Subject:
     >>> print(dpaudit.integrations.from_pure_ldp(DEClient(epsilon=1.0, d=4)))
     DEClient: 1-DP; replace one of 1 record of integers(1, 4)
     """
-    if not callable(getattr(client, "privatise", None)) or not hasattr(client, "epsilon"):
-        raise InvalidMechanism(
-            f"from_pure_ldp needs a client with privatise and epsilon, got {short(client)}."
-        )
-    size: Any = getattr(client, "d", None)
-    if records is None and size is None:
+    needs = "from_pure_ldp needs a client with privatise and epsilon"
+    check_parts(client, "privatise", "epsilon", needs=needs)
+    if records is None and getattr(client, "d", None) is None:
         raise InvalidMechanism(
             f"{type(client).__name__} does not say how many items there are. Say what they are: "
             "from_pure_ldp(client, records=dpaudit.integers(1, 10))."
         )
-    items = integers(1, int(size)) if records is None else records
+    items = integers(1, int(client.d)) if records is None else records
     return local_protocol(type(client).__name__, client.privatise, items, client.epsilon)

@@ -3,8 +3,7 @@
 The library draws from a secure generator of its own, which an audit's `rng` does not reach.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -41,7 +40,7 @@ def from_python_dp(thing: Any, *, records: Domain | None = None, max_records: in
     if callable(getattr(thing, "add_noise", None)):
         return _of_noise(thing)
     if callable(getattr(thing, "should_keep", None)):
-        return _subject(thing, partial(_selected, thing), _users_of(thing))
+        return _subject(thing, _selected, _users_of(thing))
     raise InvalidMechanism(
         f"from_python_dp needs an algorithm, a numerical mechanism or a partition selection, got "
         f"{short(thing)}. An algorithm is made first: BoundedSum(epsilon=1, lower_bound=0, "
@@ -50,13 +49,15 @@ def from_python_dp(thing: Any, *, records: Domain | None = None, max_records: in
 
 
 def _of_algorithm(thing: Any, records: Domain | None, max_records: int) -> Subject:
-    unbounded = any_float() if thing.dtype == "float" else any_integer()
-    value = unbounded if records is None else records
-    partitions, each = (_count(thing, name) for name in ("l0_sensitivity", "linf_sensitivity"))
+    if records is None:
+        records = any_float() if thing.dtype == "float" else any_integer()
+    # A sensitivity that an algorithm does not take is a text there, which means 1.
+    stated = thing.l0_sensitivity, thing.linf_sensitivity
+    partitions, each = (found if isinstance(found, int) else 1 for found in stated)
     gives = partitions * each
-    user = value if gives == 1 else lists(value, min_length=gives, max_length=gives)
-    release = partial(_computed, thing, partitions, each)
-    return _subject(thing, release, add_or_remove_one(user, max_records=max_records))
+    user = records if gives == 1 else lists(records, min_length=gives, max_length=gives)
+    near = add_or_remove_one(user, max_records=max_records)
+    return _subject(thing, partial(_computed, partitions, each), near)
 
 
 def _of_noise(thing: Any) -> Subject:
@@ -66,7 +67,7 @@ def _of_noise(thing: Any) -> Subject:
             f"{type(thing).__name__} states no epsilon or no sensitivity. Make one that does: "
             "GaussianMechanism(epsilon=1, delta=1e-6, sensitivity=1)."
         )
-    return _subject(thing, partial(_noised, thing), query_answers(1, sensitivity))
+    return _subject(thing, _noised, query_answers(1, sensitivity))
 
 
 def _users_of(thing: Any) -> FixedPairs:
@@ -79,18 +80,12 @@ def _users_of(thing: Any) -> FixedPairs:
     return pairs(([users] * partitions, [users + 1] * partitions) for users in fewer)
 
 
-def _subject(thing: Any, release: partial[Any], neighbours: Any) -> Subject:
+def _subject(thing: Any, release: Callable[..., Any], neighbours: Any) -> Subject:
     claim = stated_claim(thing.epsilon, getattr(thing, "delta", 0.0))
-    return released(type(thing).__name__, release, claim, neighbours)
+    return released(type(thing).__name__, partial(release, thing), claim, neighbours)
 
 
-def _count(thing: Any, name: str) -> int:
-    """A sensitivity; an algorithm that takes none holds a text there, which means 1."""
-    found = getattr(thing, name)
-    return found if isinstance(found, int) else 1
-
-
-def _computed(thing: Any, partitions: int, each: int, data: Any) -> Any:
+def _computed(partitions: int, each: int, thing: Any, data: Any) -> Any:
     """The result on every partition; `quick_result` forgets earlier entries."""
     values = np.asarray(data).reshape(len(data), partitions, each)
     found = [thing.quick_result(values[:, place].ravel().tolist()) for place in range(partitions)]
@@ -98,8 +93,7 @@ def _computed(thing: Any, partitions: int, each: int, data: Any) -> Any:
 
 
 def _noised(thing: Any, data: Any) -> float:
-    noised: float = thing.add_noise(float(data[0]))
-    return noised
+    return float(thing.add_noise(float(data[0])))
 
 
 def _selected(thing: Any, data: Any) -> Any:

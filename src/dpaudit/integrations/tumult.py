@@ -3,8 +3,7 @@
 Tumult Core draws from the processor or the operating system; an audit's `rng` does not reach it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -16,8 +15,10 @@ from dpaudit.domains import Domain, tables
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations import building
 from dpaudit.mechanism import Subject
-from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
+from dpaudit.neighbours import Relation, add_or_remove_one, replace_one
 
+_CLAIMS: dict[str, Callable[..., Claim]] = {"PureDP": PureDP, "RhoZCDP": ZCDP, "ApproxDP": ApproxDP}
+_RELATIONS = {"SymmetricDifference": add_or_remove_one, "HammingDistance": replace_one}
 _NORMS = {"AbsoluteDifference": np.inf, "SumOf": 1, "RootSumOfSquared": 2}
 _NUMBERS = ("NumpyFloatDomain", "NumpyIntegerDomain")
 _DOMAINS = (*_NUMBERS, "ListDomain", "PandasSeriesDomain", "PandasDataFrameDomain")
@@ -41,7 +42,7 @@ def from_tumult(
     AddLaplaceNoise: 0.5-DP; 1 query answer in [-1, 2], each moving by at most 1
     """
     needs = "from_tumult needs a measurement of Tumult Core"
-    building.check_parts(measurement, _PARTS, needs=needs)
+    building.check_parts(measurement, *_PARTS, needs=needs)
     name, domain, metric = _kind(measurement), measurement.input_domain, measurement.input_metric
     if _kind(domain) not in _DOMAINS:
         raise InvalidMechanism(
@@ -64,15 +65,10 @@ def from_tumult(
 
 def claim_of(measure: str, bound: Any) -> Claim:
     """The claim that a bound of this measure makes; exact numbers are rounded up."""
-    match measure:
-        case "PureDP":
-            return PureDP(_number(bound, round_up=True))
-        case "RhoZCDP":
-            return ZCDP(_number(bound, round_up=True))
-        case "ApproxDP":
-            epsilon, delta = bound
-            return ApproxDP(_number(epsilon, round_up=True), _number(delta, round_up=True))
-    raise InvalidMechanism(f"from_tumult knows no claim for the measure {measure}.")
+    if measure not in _CLAIMS:
+        raise InvalidMechanism(f"from_tumult knows no claim for the measure {measure}.")
+    parts = bound if isinstance(bound, tuple) else (bound,)
+    return _CLAIMS[measure](*(_number(part, round_up=True) for part in parts))
 
 
 def neighbours_of(
@@ -81,32 +77,24 @@ def neighbours_of(
     """The pairs of inputs that are at most this distance apart."""
     name, each = _kind(metric), _kind(getattr(metric, "inner_metric", metric))
     if name in _NORMS and each == "AbsoluteDifference":
-        return _answers(domain, _number(d_in, round_up=False), _NORMS[name])
+        element = getattr(domain, "element_domain", domain)
+        length = 1 if element is domain else getattr(domain, "length", None)
+        whole, distance = _kind(element) == "NumpyIntegerDomain", _number(d_in, round_up=False)
+        return building.answers(length, distance, norm=_NORMS[name], whole=whole)
     kind = _records(domain) if records is None else records
     if kind is None:
         raise InvalidMechanism(
             f"what a record of {domain!r} may be is not known. Say so: from_tumult(measurement, "
             "records=dpaudit.tables(city=dpaudit.categories('a', 'b'), form='pandas'))."
         )
-    distance = int(_number(d_in, round_up=False))
-    most = max(max_records, distance)
-    if name == "SymmetricDifference":
-        return building.at_distance(add_or_remove_one(kind, max_records=most), distance)
-    if name == "HammingDistance":
-        return building.at_distance(replace_one(kind, max_records=most), distance)
+    if name in _RELATIONS:
+        steps = int(_number(d_in, round_up=False))
+        return building.apart(_RELATIONS[name], kind, steps, max_records)
     raise InvalidMechanism(
         f"from_tumult knows no neighbours for the metric {metric!r}. Write the measurement as a "
         "function, and say which data are neighbours: dpaudit.audit(dpaudit.one_at_a_time("
         "lambda data: measurement(data)), claim, neighbours)."
     )
-
-
-def _answers(domain: Any, distance: float, norm: float) -> Relation:
-    element = getattr(domain, "element_domain", domain)
-    length = 1 if element is domain else getattr(domain, "length", None) or building.VECTOR_LENGTH
-    if _kind(element) == "NumpyIntegerDomain":
-        return building.whole_answers(length, int(distance), norm=norm)
-    return query_answers(length, distance, norm=norm)
 
 
 def _records(domain: Any) -> Domain | None:
