@@ -6,13 +6,17 @@ import Table`). Any object with the methods of a Protocol will do: nobody has to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from dpaudit.arrays import Floats, Labels
+    from dpaudit.guessing import LabelledRows, Samples
     from dpaudit.mechanism import ErrorsAsOutputs
-    from dpaudit.outputs import Outputs
+    from dpaudit.neighbours import Pair, Slot
+    from dpaudit.outputs import Encoder, Outputs, Table
 
 
 ROOMS = {
@@ -40,6 +44,154 @@ ROOMS = {
 }
 
 
+@runtime_checkable
+class Claim(Protocol):
+    """A privacy profile: the most that `sup_A P(A) - e^epsilon Q(A)` may be, at every epsilon."""
+
+    def delta(self, epsilon: float) -> float: ...
+
+    def __str__(self) -> str: ...
+
+
+@runtime_checkable
+class Scalable(Claim, Protocol):
+    """A claim with one parameter: a larger `strength` claims less, so the nulls are nested in it.
+
+    >>> from dpaudit import ApproxDP
+    >>> claim = ApproxDP(epsilon=1, delta=1e-6)
+    >>> claim.symbol, claim.strength, claim.with_strength(2)
+    ('epsilon', 1.0, ApproxDP(epsilon=2.0, delta=1e-06))
+    """
+
+    @property
+    def symbol(self) -> str: ...
+
+    @property
+    def strength(self) -> float: ...
+
+    def with_strength(self, value: float) -> Scalable: ...
+
+
+class Chooser(Protocol):
+    """Answers the questions of which a record or a pair is built.
+
+    A domain asks for a record (`floats(0, 1)` asks for one real number), a relation for a pair. The
+    same name asks the same question every time. A random chooser gives random pairs; an optimiser
+    that answers the same questions searches the same space.
+    """
+
+    def real(self, name: str, low: float, high: float) -> float:
+        """A real number in [low, high]."""
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        """A whole number in [low, high]."""
+
+    def one_of(self, name: str, count: int) -> int:
+        """One of 0, 1, ..., count - 1, which have no order."""
+
+
+@runtime_checkable
+class Domain(Protocol):
+    """What a record may be. Any object with these methods is a domain."""
+
+    __slots__ = ()
+
+    def edges(self) -> tuple[Any, ...]:
+        """The extreme and the plain records, the most promising first; at most eight."""
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        """One random record: an edge a quarter of the time."""
+
+    def dataset(self, records: Sequence[Any]) -> Any:
+        """The data that a mechanism receives for these records, built anew."""
+
+    def unpack(self, data: Any) -> list[Any]:
+        """The records of a dataset: the inverse of `dataset`; InvalidDomain if it is not one."""
+
+    def contains(self, record: Any) -> bool:
+        """Whether this is a record of the domain."""
+
+
+@runtime_checkable
+class Explorable(Domain, Protocol):
+    """A domain that a search can steer through and whose records can be made plainer.
+
+    All of ours are. `explorable` makes one of any domain.
+    """
+
+    __slots__ = ()
+
+    def choose(self, chooser: Chooser, name: str) -> Any:
+        """A record built of the chooser's answers; `Unsuitable` if they lead to none.
+
+        The questions are `name`, or begin with it. No two questions of one record are the same.
+        """
+
+    def coordinates(self, record: Any) -> tuple[float, ...]:
+        """Where the record lies: as many numbers for every record, each in [0, 1]."""
+
+    def near(self, record: Any, rng: np.random.Generator) -> Any:
+        """Another record, a small or a large change away; the same one if there is no other."""
+
+    def plainness(self, record: Any) -> float:
+        """How much a reader has to take in: 0 is the plainest record, more is less plain."""
+
+    def simpler(self, record: Any) -> tuple[Any, ...]:
+        """Some plainer records, the plainest first; at most twelve, each strictly plainer."""
+
+    def grid(self, points: int) -> tuple[Any, ...]:
+        """About this many records evenly spread, the edges among them; the same every time."""
+
+
+@runtime_checkable
+class Relation(Protocol):
+    """Which pairs count as neighbours. Any object with these methods is a relation.
+
+    Ours also say why a pair does not belong to them: `why_not(pair)`, None if it does.
+    """
+
+    __slots__ = ()
+
+    def edge_pairs(self) -> Iterator[Pair]:
+        """The pairs to try first: the same every time, small datasets first, none twice."""
+
+    def random_pair(self, rng: np.random.Generator) -> Pair:
+        """A random pair."""
+
+    def contains(self, pair: Pair) -> bool:
+        """Whether the two datasets really are different neighbours, either way round."""
+
+    def describe(self) -> str:
+        """The relation in one line."""
+
+
+@runtime_checkable
+class Structured(Relation, Protocol):
+    """A relation whose pairs can be taken apart, changed record by record, and joined again.
+
+    A search beyond random pairs needs that, and so does shrinking.
+    """
+
+    __slots__ = ()
+
+    @property
+    def domain(self) -> Domain:
+        """What either side of a slot may hold."""
+
+    @property
+    def most_slots(self) -> int:
+        """How many slots a pair has at most."""
+
+    def align(self, pair: Pair) -> tuple[Slot, ...] | None:
+        """The two datasets side by side; None if they are not neighbours of this relation."""
+
+    def join(self, slots: Sequence[Slot]) -> Pair | None:
+        """The pair of these slots, which it remembers; None if they are not neighbours."""
+
+    def choose(self, chooser: Chooser) -> Pair:
+        """A pair built of the chooser's answers; `Unsuitable` if they lead to none."""
+
+
 class Source(Protocol):
     """Where outputs come from: a mechanism, or samples that were drawn before."""
 
@@ -55,3 +207,66 @@ class Source(Protocol):
 
     def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         """Give `size` independent outputs on `data`."""
+
+
+class Finder(Protocol):
+    """A search over neighbouring pairs. Any object with these two methods is a finder."""
+
+    def ask(self) -> Pair | None:
+        """The next pair to audit; None if there is nothing new to propose."""
+
+    def tell(self, pair: Pair, score: float) -> None:
+        """How much the pair showed: the higher, the closer to a refutation. Zero is a score.
+
+        The score of a pair may be told again: a later score rests on more draws and replaces the
+        earlier one.
+        """
+
+
+class Event(Protocol):
+    """A set of outputs with a name."""
+
+    def holds(self, table: Table) -> Labels:
+        """Tell for each row whether it is in the set."""
+        ...
+
+    def words(self, encoder: Encoder) -> str:
+        """Say what the outputs of the set have in common."""
+        ...
+
+
+class Guesser(Protocol):
+    """Learns from labelled rows, and says which dataset an output came from."""
+
+    def fit(self, seen: LabelledRows, /) -> object:
+        """Learn from labelled rows."""
+
+    def log_odds(self, table: Table, /) -> Floats:
+        """The log-odds of each row that it came from the first dataset, `data`.
+
+        A guesser that holds several models gives one row of log-odds for each of them.
+        """
+
+
+@runtime_checkable
+class BatchTester(Protocol):
+    """A test of one divergence between two samples, in one direction.
+
+    The claim is refuted where `lower_bound` exceeds `threshold`.
+    """
+
+    __slots__ = ()
+
+    def lower_bound(
+        self,
+        outputs: Samples,
+        neighbour_outputs: Samples,
+        claim: Claim,
+        *,
+        alpha: float,
+        rng: np.random.Generator,
+    ) -> float:
+        """A bound that exceeds the divergence with probability at most `alpha`; -inf if none."""
+
+    def threshold(self, claim: Claim) -> float:
+        """The largest divergence that the claim allows."""

@@ -1,15 +1,6 @@
 """Privacy claims: their kinds, their privacy profiles, and their text."""
 
-from dpaudit.claims.kinds import (
-    ZCDP,
-    ApproxDP,
-    Claim,
-    GaussianDP,
-    Profile,
-    PureDP,
-    RenyiDP,
-    Scalable,
-    point_of,
-)
+from dpaudit.architecture import Claim, Scalable
+from dpaudit.claims.kinds import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP, point_of
 from dpaudit.claims.profiles import HIGHEST_LEVEL, falling_span, most_likely, tangent_points
 from dpaudit.claims.text import claim_from_json, parse_claim

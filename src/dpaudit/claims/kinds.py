@@ -14,43 +14,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Self
 
+from dpaudit.architecture import Claim
 from dpaudit.claims import profiles
 from dpaudit.errors import InvalidClaim
 
 SAVED_POINTS = 64  # in the table that a profile is saved as
-
-
-@runtime_checkable
-class Claim(Protocol):
-    """A privacy profile: the most that `sup_A P(A) - e^epsilon Q(A)` may be, at every epsilon.
-
-    >>> isinstance(PureDP(1.0), Claim)
-    True
-    """
-
-    def delta(self, epsilon: float) -> float: ...
-
-    def __str__(self) -> str: ...
-
-
-@runtime_checkable
-class Scalable(Claim, Protocol):
-    """A claim with one parameter: a larger `strength` claims less, so the nulls are nested in it.
-
-    >>> claim = ApproxDP(epsilon=1, delta=1e-6)
-    >>> claim.symbol, claim.strength, claim.with_strength(2)
-    ('epsilon', 1.0, ApproxDP(epsilon=2.0, delta=1e-06))
-    """
-
-    @property
-    def symbol(self) -> str: ...
-
-    @property
-    def strength(self) -> float: ...
-
-    def with_strength(self, value: float) -> Scalable: ...
 
 
 def point_of(claim: Claim) -> tuple[float, float] | None:

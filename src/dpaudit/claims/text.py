@@ -8,8 +8,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
+from dpaudit.architecture import Claim, Scalable
 from dpaudit.claims import kinds
-from dpaudit.claims.kinds import Claim, Profile, Scalable
+from dpaudit.claims.kinds import Profile
 from dpaudit.claims.profiles import Chords
 from dpaudit.errors import InvalidClaim
 

@@ -7,13 +7,11 @@ how to draw one (`draw`), and how records become the data that a mechanism recei
 by `filter`, `map` and `with_odd_values` (`Refinable`).
 """
 
+from dpaudit.architecture import Chooser, Domain, Explorable
 from dpaudit.domains.categories import Categories, categories
 from dpaudit.domains.domain import (
     MAX_EDGES,
     MAX_SIMPLER,
-    Chooser,
-    Domain,
-    Explorable,
     Refinable,
     Unsuitable,
     explorable,

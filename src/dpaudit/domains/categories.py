@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.domains.domain import MAX_EDGES, Chooser, Refinable, distinct, one_of
+from dpaudit.architecture import Chooser
+from dpaudit.domains.domain import MAX_EDGES, Refinable, distinct, one_of
 from dpaudit.domains.ranges import spread_whole
 from dpaudit.domains.showing import plain
 from dpaudit.errors import InvalidDomain

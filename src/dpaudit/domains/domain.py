@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpaudit.architecture import Domain, Explorable
 from dpaudit.domains.showing import canonical, shown
 from dpaudit.errors import InvalidDomain
 
@@ -24,77 +25,6 @@ MAX_CHANGES = 8  # random changes tried before another edge is taken
 
 class Unsuitable(Exception):
     """The choices made so far lead to no record or pair: choose again."""
-
-
-class Chooser(Protocol):
-    """Answers the questions of which a record or a pair is built.
-
-    A domain asks for a record (`floats(0, 1)` asks for one real number), a relation for a pair. The
-    same name asks the same question every time. A random chooser gives random pairs; an optimiser
-    that answers the same questions searches the same space.
-    """
-
-    def real(self, name: str, low: float, high: float) -> float:
-        """A real number in [low, high]."""
-
-    def whole(self, name: str, low: int, high: int) -> int:
-        """A whole number in [low, high]."""
-
-    def one_of(self, name: str, count: int) -> int:
-        """One of 0, 1, ..., count - 1, which have no order."""
-
-
-@runtime_checkable
-class Domain(Protocol):
-    """What a record may be. Any object with these methods is a domain."""
-
-    __slots__ = ()
-
-    def edges(self) -> tuple[Any, ...]:
-        """The extreme and the plain records, the most promising first; at most eight."""
-
-    def draw(self, rng: np.random.Generator) -> Any:
-        """One random record: an edge a quarter of the time."""
-
-    def dataset(self, records: Sequence[Any]) -> Any:
-        """The data that a mechanism receives for these records, built anew."""
-
-    def unpack(self, data: Any) -> list[Any]:
-        """The records of a dataset: the inverse of `dataset`; InvalidDomain if it is not one."""
-
-    def contains(self, record: Any) -> bool:
-        """Whether this is a record of the domain."""
-
-
-@runtime_checkable
-class Explorable(Domain, Protocol):
-    """A domain that a search can steer through and whose records can be made plainer.
-
-    All of ours are. `explorable` makes one of any domain.
-    """
-
-    __slots__ = ()
-
-    def choose(self, chooser: Chooser, name: str) -> Any:
-        """A record built of the chooser's answers; `Unsuitable` if they lead to none.
-
-        The questions are `name`, or begin with it. No two questions of one record are the same.
-        """
-
-    def coordinates(self, record: Any) -> tuple[float, ...]:
-        """Where the record lies: as many numbers for every record, each in [0, 1]."""
-
-    def near(self, record: Any, rng: np.random.Generator) -> Any:
-        """Another record, a small or a large change away; the same one if there is no other."""
-
-    def plainness(self, record: Any) -> float:
-        """How much a reader has to take in: 0 is the plainest record, more is less plain."""
-
-    def simpler(self, record: Any) -> tuple[Any, ...]:
-        """Some plainer records, the plainest first; at most twelve, each strictly plainer."""
-
-    def grid(self, points: int) -> tuple[Any, ...]:
-        """About this many records evenly spread, the edges among them; the same every time."""
 
 
 class Refinable(Explorable):

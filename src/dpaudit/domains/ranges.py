@@ -15,8 +15,9 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.architecture import Chooser, Domain
 from dpaudit.arrays import Counts, Floats
-from dpaudit.domains.domain import Chooser, Domain, Refinable, distinct, one_of, whole
+from dpaudit.domains.domain import Refinable, distinct, one_of, whole
 from dpaudit.errors import InvalidDomain
 
 JUMP_SHARE = 0.2  # of the changes of a number: to an edge, however far

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.architecture import Chooser, Domain
 from dpaudit.domains.domain import (
     MAX_EDGES,
     MAX_SIMPLER,
     ODD_SHARE,
-    Chooser,
-    Domain,
     Refinable,
     distinct,
     first_why_not,

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.architecture import Chooser, Domain
 from dpaudit.arrays import Floats
 from dpaudit.domains.categories import Categories, elided, one_by_one
 from dpaudit.domains.domain import (
     MAX_SIMPLER,
     ODD_SHARE,
-    Chooser,
-    Domain,
     Refinable,
     distinct,
     first_why_not,

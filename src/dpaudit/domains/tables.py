@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.architecture import Domain
 from dpaudit.domains.categories import Categories
-from dpaudit.domains.domain import Domain, Refinable
+from dpaudit.domains.domain import Refinable
 from dpaudit.domains.records import Records, named_fields
 from dpaudit.domains.sequences import Texts, Vectors
 from dpaudit.domains.showing import POLARS, objects, plain, shown

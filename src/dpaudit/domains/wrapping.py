@@ -10,15 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.domains.domain import (
-    MAX_SIMPLER,
-    ODD_SHARE,
-    Chooser,
-    Refinable,
-    Unsuitable,
-    distinct,
-    one_of,
-)
+from dpaudit.architecture import Chooser
+from dpaudit.domains.domain import MAX_SIMPLER, ODD_SHARE, Refinable, Unsuitable, distinct, one_of
 from dpaudit.domains.showing import canonical, shown
 from dpaudit.errors import InvalidDomain
 

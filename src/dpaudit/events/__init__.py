@@ -1,5 +1,6 @@
 """Events that can be put into words, and the search for the one that tells two datasets apart."""
 
+from dpaudit.architecture import Event
 from dpaudit.events.candidates import ColumnEvents, ExpectedBound, upper_bound
 from dpaudit.events.kinds import (
     Above,
@@ -7,7 +8,6 @@ from dpaudit.events.kinds import (
     Between,
     Both,
     Equals,
-    Event,
     IsNumber,
     IsWord,
     Outside,

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
+from dpaudit.architecture import Event
 from dpaudit.arrays import Floats, Labels
 from dpaudit.outputs import (
     EMPTY,
@@ -36,18 +37,6 @@ from dpaudit.outputs import (
 )
 
 Span = tuple[int | None, int | None]  # the least and the largest; None where there is none
-
-
-class Event(Protocol):
-    """A set of outputs with a name."""
-
-    def holds(self, table: Table) -> Labels:
-        """Tell for each row whether it is in the set."""
-        ...
-
-    def words(self, encoder: Encoder) -> str:
-        """Say what the outputs of the set have in common."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.architecture import Event
 from dpaudit.arrays import Labels
 from dpaudit.domains import UNREADABLE, decoded, encoded_float
 from dpaudit.errors import InvalidAuditFile
-from dpaudit.events.kinds import KINDS, Both, Event, IsWord, Single, singles
+from dpaudit.events.kinds import KINDS, Both, IsWord, Single, singles
 from dpaudit.outputs import (
     EMPTY,
     FLOATING,

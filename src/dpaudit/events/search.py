@@ -11,9 +11,10 @@ from typing import Any, NotRequired, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.architecture import Event
 from dpaudit.arrays import Floats
 from dpaudit.events.candidates import HOPELESS, ColumnEvents, ExpectedBound
-from dpaudit.events.kinds import Both, Equals, Event, IsWord, Single, comparisons, singles
+from dpaudit.events.kinds import Both, Equals, IsWord, Single, comparisons, singles
 from dpaudit.outputs import MISSING, Table
 
 _FINE_PARTS, _COARSE_PARTS = 64, 16  # quantiles for thresholds: alone, and inside another event

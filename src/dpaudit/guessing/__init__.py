@@ -1,5 +1,6 @@
 """Guessers: they learn from labelled rows which of two datasets an output came from."""
 
+from dpaudit.architecture import Guesser
 from dpaudit.guessing.candidates import Candidate, candidates_for, most_likely
 from dpaudit.guessing.classifiers import (
     Classifier,
@@ -11,14 +12,7 @@ from dpaudit.guessing.classifiers import (
 )
 from dpaudit.guessing.columns import cosines, described_past, gaussian, laplace, normal_scores
 from dpaudit.guessing.ensemble import Ensemble
-from dpaudit.guessing.guessers import (
-    BalancedLinear,
-    Bins,
-    Guesser,
-    LinearModels,
-    OutputCounts,
-    newton,
-)
+from dpaudit.guessing.guessers import BalancedLinear, Bins, LinearModels, OutputCounts, newton
 from dpaudit.guessing.projections import (
     EndingSurface,
     SingleColumn,

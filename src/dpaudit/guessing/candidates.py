@@ -15,8 +15,9 @@ from functools import partial
 
 import numpy as np
 
+from dpaudit.architecture import Guesser
 from dpaudit.arrays import Floats, Labels
-from dpaudit.guessing.guessers import BalancedLinear, Guesser, Remembering
+from dpaudit.guessing.guessers import BalancedLinear, Remembering
 from dpaudit.guessing.projections import EndingSurface, Projection, projections_for
 from dpaudit.guessing.rows import LabelledRows, row_keys
 from dpaudit.guessing.staked_guesses import Calibration

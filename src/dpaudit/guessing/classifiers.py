@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
+from dpaudit.architecture import Guesser
 from dpaudit.arrays import Floats, Index
-from dpaudit.guessing.guessers import MAX_LOG_ODDS, BalancedLinear, Guesser, Remembering
+from dpaudit.guessing.guessers import MAX_LOG_ODDS, BalancedLinear, Remembering
 from dpaudit.guessing.network import Neural
 from dpaudit.guessing.rows import LabelledRows
 from dpaudit.guessing.trees import BalancedBoosted

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit, log_expit, logit
 
+from dpaudit.architecture import Guesser
 from dpaudit.arrays import Floats
 from dpaudit.guessing.columns import (
     ColumnSummary,
@@ -24,7 +25,7 @@ from dpaudit.guessing.columns import (
     laplace,
     normal_scores,
 )
-from dpaudit.guessing.guessers import MAX_LOG_ODDS, Bins, Guesser, LinearModels, OutputCounts
+from dpaudit.guessing.guessers import MAX_LOG_ODDS, Bins, LinearModels, OutputCounts
 from dpaudit.guessing.rows import LabelledRows
 from dpaudit.guessing.trees import Boosted
 from dpaudit.outputs import Table

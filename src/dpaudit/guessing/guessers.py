@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from dpaudit.architecture import Guesser
 from dpaudit.arrays import Floats, Index, Labels
 from dpaudit.guessing.columns import (
     ColumnSummary,
@@ -36,19 +37,6 @@ _CONVERGED_STEP = 0.01  # nats: finer than any sample can tell
 _ROWS_AT_ONCE = 65_536  # weighted, or scored
 _MAX_DESIGN_CELLS = 2e7  # numbers in a design: rows beyond are left out
 _PRIOR_DRAWS = 4.0  # that the guess of another guesser is worth
-
-
-class Guesser(Protocol):
-    """Learns from labelled rows, and says which dataset an output came from."""
-
-    def fit(self, seen: LabelledRows, /) -> object:
-        """Learn from labelled rows."""
-
-    def log_odds(self, table: Table, /) -> Floats:
-        """The log-odds of each row that it came from the first dataset, `data`.
-
-        A guesser that holds several models gives one row of log-odds for each of them.
-        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
 
+from dpaudit.architecture import Guesser
 from dpaudit.arrays import Floats, Labels
 from dpaudit.bounds import staked_proportion_lower
-from dpaudit.guessing.guessers import Guesser
 from dpaudit.outputs import Table
 
 STAKES = (1, 2, 4, 8, 16)

@@ -7,6 +7,7 @@ apart, record by record, and build one of choices (`Structured`). Both direction
 always tested, so a relation lists it one way round.
 """
 
+from dpaudit.architecture import Relation, Structured
 from dpaudit.neighbours.fixed import FixedPairs, fitted, pairs, why_not
 from dpaudit.neighbours.pair import (
     ABSENT,
@@ -28,5 +29,4 @@ from dpaudit.neighbours.records import (
     group,
     replace_one,
 )
-from dpaudit.neighbours.relation import Relation, Structured
 from dpaudit.neighbours.users import UserRelation, add_or_remove_user, replace_user

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.architecture import Structured
 from dpaudit.domains import shown
 from dpaudit.errors import InvalidRelation
 from dpaudit.neighbours.pair import Pair
-from dpaudit.neighbours.relation import UNRELATED, Structured, counted
+from dpaudit.neighbours.relation import UNRELATED, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,11 @@ import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
+from dpaudit.architecture import Structured
 from dpaudit.domains import Chooser, Domain, Unsuitable, canonical, chosen_whole, refinable
 from dpaudit.errors import InvalidDomain, InvalidRelation
 from dpaudit.neighbours.pair import Pair, Slot, removed_and_added, shared
@@ -18,55 +19,6 @@ MAX_PAIR_DRAWS = 100  # of a random pair before an edge is taken
 SIDES = ("data", "neighbour")
 UNRELATED = "they are not neighbours in this relation"
 ALIKE = "the two datasets are the same to a mechanism"
-
-
-@runtime_checkable
-class Relation(Protocol):
-    """Which pairs count as neighbours. Any object with these methods is a relation.
-
-    Ours also say why a pair does not belong to them: `why_not(pair)`, None if it does.
-    """
-
-    __slots__ = ()
-
-    def edge_pairs(self) -> Iterator[Pair]:
-        """The pairs to try first: the same every time, small datasets first, none twice."""
-
-    def random_pair(self, rng: np.random.Generator) -> Pair:
-        """A random pair."""
-
-    def contains(self, pair: Pair) -> bool:
-        """Whether the two datasets really are different neighbours, either way round."""
-
-    def describe(self) -> str:
-        """The relation in one line."""
-
-
-@runtime_checkable
-class Structured(Relation, Protocol):
-    """A relation whose pairs can be taken apart, changed record by record, and joined again.
-
-    A search beyond random pairs needs that, and so does shrinking.
-    """
-
-    __slots__ = ()
-
-    @property
-    def domain(self) -> Domain:
-        """What either side of a slot may hold."""
-
-    @property
-    def most_slots(self) -> int:
-        """How many slots a pair has at most."""
-
-    def align(self, pair: Pair) -> tuple[Slot, ...] | None:
-        """The two datasets side by side; None if they are not neighbours of this relation."""
-
-    def join(self, slots: Sequence[Slot]) -> Pair | None:
-        """The pair of these slots, which it remembers; None if they are not neighbours."""
-
-    def choose(self, chooser: Chooser) -> Pair:
-        """A pair built of the chooser's answers; `Unsuitable` if they lead to none."""
 
 
 class StructuredRelation(Structured):

@@ -10,11 +10,12 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from dpaudit.architecture import Finder
 from dpaudit.domains import shown
 from dpaudit.neighbours import FixedPairs, Relation, pairs
 from dpaudit.search.auto import START_SHARES, AutoFinder, Shares
 from dpaudit.search.evolve import EvolveFinder, Mutations
-from dpaudit.search.finder import Finder, Memory, fingerprint
+from dpaudit.search.finder import Memory, fingerprint
 from dpaudit.search.gp import Bandit, Features, GaussianProcessFinder, Surrogate
 from dpaudit.search.grid import FixedFinder, GridFinder
 from dpaudit.search.optuna import OptunaFinder

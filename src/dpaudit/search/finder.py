@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import sys
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -16,20 +15,6 @@ MAX_SCORED_PAIRS = 256  # kept whole; of the others only the fingerprints
 MIN_LATEST_PAIRS = 128  # of them: the latest ones, whatever they scored
 MAX_AWAITED_PAIRS = 64  # proposed, but not scored yet
 MAX_PROPOSALS = 100  # in a row without a new pair, before a finder gives up
-
-
-class Finder(Protocol):
-    """A search over neighbouring pairs. Any object with these two methods is a finder."""
-
-    def ask(self) -> Pair | None:
-        """The next pair to audit; None if there is nothing new to propose."""
-
-    def tell(self, pair: Pair, score: float) -> None:
-        """How much the pair showed: the higher, the closer to a refutation. Zero is a score.
-
-        The score of a pair may be told again: a later score rests on more draws and replaces the
-        earlier one.
-        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Testers: from two samples of outputs to a verdict on a claim."""
 
+from dpaudit.architecture import BatchTester
 from dpaudit.testers.dp_auditorium import from_dp_auditorium
 from dpaudit.testers.event_bound import Curve
 from dpaudit.testers.event_choice import HeldOutScores, levels_of, ranked
@@ -9,7 +10,6 @@ from dpaudit.testers.mmd import MMDTester
 from dpaudit.testers.renyi import RenyiTester, mironov, pure_renyi
 from dpaudit.testers.renyi_witness import Certifier
 from dpaudit.testers.tester import (
-    BatchTester,
     BettingTester,
     Examiner,
     Finding,

@@ -10,10 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpaudit.architecture import BatchTester
 from dpaudit.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpaudit.errors import Underpowered, UnsupportedClaim
 from dpaudit.guessing import Samples
-from dpaudit.testers.tester import BatchTester, Rng
+from dpaudit.testers.tester import Rng
 
 _METHODS = ("estimate_lower_bound", "reject_property")
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
+from dpaudit.architecture import BatchTester
 from dpaudit.bounds import round_down, round_up
 from dpaudit.claims import Claim, Scalable
 from dpaudit.errors import Underpowered
@@ -51,24 +52,6 @@ def check_choices(settings: object, **known: tuple[str, ...]) -> None:
         if getattr(settings, name) not in values:
             listed = ", ".join(map(repr, values))
             raise ValueError(f"{name} must be one of {listed}, got {getattr(settings, name)!r}.")
-
-
-@runtime_checkable
-class BatchTester(Protocol):
-    """A test of one divergence between two samples, in one direction.
-
-    The claim is refuted where `lower_bound` exceeds `threshold`.
-    """
-
-    __slots__ = ()
-
-    def lower_bound(
-        self, outputs: Samples, neighbour_outputs: Samples, claim: Claim, *, alpha: float, rng: Rng
-    ) -> float:
-        """A bound that exceeds the divergence with probability at most `alpha`; -inf if none."""
-
-    def threshold(self, claim: Claim) -> float:
-        """The largest divergence that the claim allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
