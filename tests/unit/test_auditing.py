@@ -59,7 +59,7 @@ def test_samples_that_are_no_whole_number_are_refused(samples: Any) -> None:
 
 
 def test_a_tester_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match='must be "stop" or "sharpen", got \'rest\''):
+    with pytest.raises(ValueError, match="must be one of 'stop', 'sharpen', got 'rest'"):
         dpaudit.BettingTester(after_refuting="rest")  # type: ignore[arg-type]
 
 
