@@ -31,10 +31,10 @@ def _certified(audit: dpaudit.Audit) -> Counterexample:
     return audit.counterexample
 
 
-def _sketch(
+def _histograms(
     outputs: Any, neighbour_outputs: Any, event: Event | None = None
 ) -> list[OutputHistogram]:
-    """The outlines of two batches, laid out on the batches themselves."""
+    """The found of two batches, laid out on the batches themselves."""
     encoder = Encoder()
     both = encoder.encode([*outputs, *neighbour_outputs])
     labels = np.arange(len(both)) < len(outputs)
@@ -73,7 +73,7 @@ def test_a_refuted_audit_keeps_its_outlines_with_the_counterexample() -> None:
 
 
 def test_few_numbers_are_counted_one_by_one() -> None:
-    [histogram] = _sketch([0, 1, 1, 2] * 10, [0, 0, 1, 2] * 10)
+    [histogram] = _histograms([0, 1, 1, 2] * 10, [0, 0, 1, 2] * 10)
     assert histogram.edges == ()
     assert histogram.values == ("0", "1", "2")
     assert histogram.data == (10, 20, 10)
@@ -82,20 +82,20 @@ def test_few_numbers_are_counted_one_by_one() -> None:
 
 def test_many_whole_numbers_are_parted_between_them() -> None:
     numbers = RNG.integers(0, 100, size=2000).tolist()
-    [histogram] = _sketch(numbers, numbers)
+    [histogram] = _histograms(numbers, numbers)
     assert histogram.data == histogram.neighbour
     assert all(edge % 1 == 0.5 for edge in histogram.edges[1:-1])
 
 
 def test_words_and_numbers_of_one_place_stand_side_by_side() -> None:
-    [histogram] = _sketch([None, "a", 1.5, math.nan, math.inf] * 4, ["b", 1.5] * 9)
+    [histogram] = _histograms([None, "a", 1.5, math.nan, math.inf] * 4, ["b", 1.5] * 9)
     assert set(histogram.values) == {"None", "'a'", "'b'", "1.5", "NaN", "+inf"}
     assert sum(histogram.data) == 20
     assert histogram.neighbour[histogram.values.index("'b'")] == 9
 
 
 def test_rare_words_share_a_bar() -> None:
-    [histogram] = _sketch([f"word {n}" for n in range(50)], ["word 1"] * 50)
+    [histogram] = _histograms([f"word {n}" for n in range(50)], ["word 1"] * 50)
     assert histogram.values[-1] == "other"
     assert len(histogram.values) == 11
     assert sum(histogram.data) == 50
@@ -104,9 +104,9 @@ def test_rare_words_share_a_bar() -> None:
 def test_of_a_vector_the_most_telling_places_are_outlined() -> None:
     data, neighbour = RNG.normal(size=(2, 500, 6))
     data[:, 4] += 3.0
-    outlines = _sketch(data.tolist(), neighbour.tolist(), Above(2, 0.0))
-    assert [histogram.place for histogram in outlines] == ["output[2]", "output[4]"]
-    assert sum(outlines[1].data_hits) == np.count_nonzero(data[:, 2] > 0.0)
+    found = _histograms(data.tolist(), neighbour.tolist(), Above(2, 0.0))
+    assert [histogram.place for histogram in found] == ["output[2]", "output[4]"]
+    assert sum(found[1].data_hits) == np.count_nonzero(data[:, 2] > 0.0)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_of_a_vector_the_most_telling_places_are_outlined() -> None:
     ids=["almost one value", "as far apart as floats can be", "huge", "heavy tails", "few draws"],
 )
 def test_whatever_the_numbers_every_draw_is_in_one_bar(outputs: Any) -> None:
-    [histogram] = _sketch(outputs, outputs)
+    [histogram] = _histograms(outputs, outputs)
     assert sum(histogram.data) == sum(histogram.neighbour) == len(outputs)
     assert list(histogram.edges) == sorted(set(histogram.edges))
     assert len(histogram.data) == histogram.bins + len(histogram.values) <= 60

@@ -96,12 +96,12 @@ def test_what_is_needed_stays() -> None:
     (Records that are added or removed change nothing else.)
     """
 
-    def leaks_at_twins(data: Any, size: int, rng: np.random.Generator) -> Floats:
-        twins = len(data) >= 3 and len(set(data)) < len(data)
-        return np.full(size, 1.0) if twins else rng.laplace(size=size)
+    def leaks_at_equal_records(data: Any, size: int, rng: np.random.Generator) -> Floats:
+        repeated = len(data) >= 3 and len(set(data)) < len(data)
+        return np.full(size, 1.0) if repeated else rng.laplace(size=size)
 
     pair = Pair(np.array([0.3, 0.6, 0.9, 0.3]), np.array([0.3, 0.6, 0.9]))
-    found = dpaudit.shrink(leaks_at_twins, PureDP(1.0), pair, COUNTS, rng=1)
+    found = dpaudit.shrink(leaks_at_equal_records, PureDP(1.0), pair, COUNTS, rng=1)
     assert found is not None
     assert len(found.pair.data) == 3
     assert len(found.pair.neighbour) == 2

@@ -270,7 +270,7 @@ def _check_honest(
     from scipy.stats import binom  # half a second to load
 
     pairs = [(claim, pair) for claim in claims for pair in tight_pairs(claim, draws=draws)]
-    counts: list[tuple[str, int, int]] = []  # of accusations, among so many runs
+    counts: list[tuple[str, int, int]] = []  # accusations and runs
     for claim, pair in pairs:
         accused = 0
         for _ in range(runs):
