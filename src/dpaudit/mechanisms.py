@@ -3,5 +3,6 @@
 import sys
 
 from dpaudit import zoo
+from dpaudit.zoo import *  # noqa: F403 -- for type checkers
 
 sys.modules[__name__] = zoo

@@ -1,13 +1,16 @@
 """Every entry of the zoo tells the truth about its mechanism, as far as it can be checked alike."""
 
 import dataclasses
+import importlib
 import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dpaudit
 from dpaudit import zoo
+from dpaudit.integrations import load_mechanism
 from dpaudit.mechanism import as_mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.zoo import GROUPS, ZOO, GaussianCount, ZooEntry
@@ -84,3 +87,9 @@ def test_draws_come_from_the_generator_alone(entry: ZooEntry) -> None:
     np.testing.assert_array_equal(first, second)
     frozen = np.array_equal(first, third, equal_nan=np.asarray(first).dtype.kind == "f")
     assert frozen == (entry.name == DRAWS_ARE_FROZEN)
+
+
+def test_the_old_name_of_the_zoo_still_works() -> None:
+    old = importlib.import_module("dpaudit.mechanisms")
+    assert old is dpaudit.zoo is importlib.import_module("dpaudit.zoo")
+    assert load_mechanism("dpaudit.mechanisms:LaplaceCount").name == "LaplaceCount"

@@ -38,7 +38,7 @@ _MAX_DATASETS = 64  # remembered: memory does not grow with the pairs
 _MIN_EQUAL_DRAWS = 64  # before a mechanism is called constant
 _MAX_FROZEN_DRAWS = 1_024  # of a call, compared with the next call's
 _MIN_FROZEN_NATS = 41.0  # exp(-41) < 2e-18: equal by chance is excluded
-_MAX_SEARCHED_EVENTS = 1e4  # that a search chooses from: the price of earlier calls
+_SEARCHED_EVENTS = 1e4  # about how many a search chooses from: the price of using earlier calls
 _MAX_COMPARISONS = 256  # of two calls
 _MAX_KEPT_CALLS, _MAX_KEPT_DRAWS = 64, 64  # of a dataset, to count an event on that comes later
 _MAX_KEPT_CELLS = 4_096  # of a table; a wide one has fewer rows
@@ -273,7 +273,7 @@ class IndependenceCheck:
             kept = self._datasets[key].calls if key in self._datasets else ()
             earlier = [(int(np.count_nonzero(holds(table))), len(table)) for table in kept]
             together.append([*(one for one in earlier if one[1] > 0), *calls])
-        self._judge(event, together, price=math.log(_MAX_SEARCHED_EVENTS))
+        self._judge(event, together, price=math.log(_SEARCHED_EVENTS))
 
     def _judge(self, event: str, sides: Sequence[Calls], *, price: float) -> None:
         """Raise if the hits come in clusters; the draws of the sides are independent anyway."""
