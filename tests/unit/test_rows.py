@@ -52,6 +52,10 @@ def test_few_values_have_a_cell_each() -> None:
 
 
 def test_cells_are_intervals_that_hold_their_value_and_split_the_past_evenly() -> None:
+    """Null: no cell holds more than three even shares; held for 40 of 40 seeds.
+
+    Alternative: 128 cells instead of 512, caught for 40 of 40 seeds.
+    """
     values = np.random.default_rng(0).normal(size=20_000)
     book = Codebook(numbers(values))
     cells = book.index(numbers(values))
@@ -144,7 +148,11 @@ def test_until_something_is_dropped_the_counts_are_those_of_all_draws() -> None:
 @pytest.mark.parametrize("size", [50, 3_000, 30_000, 200_000])
 @pytest.mark.parametrize("kind", ["scalar", "discrete"])
 def test_compressed_outputs_meet_their_own_rows(kind: str, size: int) -> None:
-    """What is counted and what is guessed must be about the same rows."""
+    """What is counted and what is guessed must be about the same rows.
+
+    Null: half of all outputs lie within 0.01 of their cell's value; held for 40 of 40 seeds.
+    Alternative: 64 cells instead of 512, caught for 20 of 20 seeds.
+    """
     rng, encoder, past = np.random.default_rng(6), Encoder(), Past()
     values = rng.normal(size=size) if kind == "scalar" else rng.integers(0, 3, size=(size, 2))
     labels = coin(size, rng)
