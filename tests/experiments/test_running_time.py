@@ -56,6 +56,10 @@ def test_the_doctests_pass(running_time: ModuleType) -> None:
 
 @pytest.mark.parametrize("tester", ["betting, until refuted", "betting, all draws", "histogram"])
 def test_a_trial_is_timed_on_one_thread(running_time: ModuleType, tester: str) -> None:
+    """Null: 5000 draws a side refute; held for 28 of 28 other seeds with each tester.
+
+    Alternative: a trial that does not test; caught always.
+    """
     outcome = outcome_of(running_time, tester)
     assert outcome.seconds > 0.0
     assert (outcome.threads, outcome.refuted) == (1, True)

