@@ -48,6 +48,10 @@ def audited(mechanism: Any, claim: Any = CLAIM, **options: Any) -> dpaudit.Audit
 
 
 def test_an_error_on_one_dataset_refutes_and_is_told() -> None:
+    """Null: no error is likelier than the claim allows; accused with probability at most 1e-6.
+
+    Alternative: an error at each draw of one side; found in these words for 40 of 40 other seeds.
+    """
     with pytest.warns(dpaudit.HealthWarning, match="Errors are counted as outputs"):
         found = audited(mean)
     assert found.verdict is dpaudit.Verdict.REFUTED
@@ -63,6 +67,11 @@ def test_an_error_on_one_dataset_refutes_and_is_told() -> None:
 
 @TOLD
 def test_an_error_instead_of_a_dict_is_spoken_of_before_its_missing_keys() -> None:
+    """Null: the error is named before the keys; in these words for 13 of 40 other seeds.
+
+    For the other 27 the event is `does not raise`, on the other side: only the seed decides.
+    Alternative: a search that names a missing key, which says other words; power 1.
+    """
     found = audited(fails_on_nothing).counterexample
     assert found is not None
     assert (found.event, found.likelier) == ("raises IndexError", "neighbour")
@@ -70,6 +79,10 @@ def test_an_error_instead_of_a_dict_is_spoken_of_before_its_missing_keys() -> No
 
 @TOLD
 def test_the_zoos_mean_of_no_records_is_refuted_by_search() -> None:
+    """Null: accused with probability at most 1e-6. Alternative: each draw without records raises.
+
+    It is found in these words for 40 of 40 other seeds.
+    """
     relation = dpaudit.add_or_remove_one(dpaudit.floats(0, 1), max_records=3)
     found = dpaudit.audit(RaisesOnEmpty(), CLAIM, relation, samples=6000, rng=1)
     assert found.counterexample is not None
@@ -90,6 +103,11 @@ def test_batch_testers_see_errors(tester: Any) -> None:
 
 @TOLD
 def test_what_an_error_says_is_evidence_once_it_differs() -> None:
+    """Null: accused with probability at most 1e-6. Alternative: half of the draws tell the records.
+
+    It is found in these words for 40 of 40 other seeds.
+    """
+
     @dpaudit.one_at_a_time
     def counts_aloud(data: Any, rng: np.random.Generator) -> float:
         if rng.random() < 0.5:
@@ -188,7 +206,8 @@ def test_errors_as_likely_as_the_claim_allows_are_not_accused(chances: tuple[flo
 def test_a_coin_tossed_once_a_call_is_not_accused() -> None:
     """Its releases are not independent, as they should be; drawn one by one they are.
 
-    Null: errors of one probability on both sides; false alarms at most alpha, 1e-4.
+    Null: errors of one probability on both sides; false alarms at most alpha, 1e-4. Alternative:
+    calls that fail as a whole on one side. The test of errors on one dataset gives the power.
     """
 
     def tosses_once(data: Any, size: int, rng: np.random.Generator) -> Any:

@@ -159,4 +159,8 @@ def test_a_leak_is_refuted_in_words_and_in_code(mechanism: Mechanism) -> None:
 @EACH
 @pytest.mark.filterwarnings("ignore:.* at all of .* draws")  # some are nothing but their form
 def test_the_same_form_without_a_leak_is_not_refuted(mechanism: Mechanism) -> None:
+    """Null: the same mechanism twice; an audit is wrong with probability at most alpha, 1e-6 each.
+
+    Alternative: an audit that sees a leak in the form alone. The test above gives the power.
+    """
     assert not audited(mechanism, ([], []), samples=600).refuted

@@ -65,6 +65,10 @@ def audited(mechanism: Any, samples: int = 20_000) -> Audit:
     ids=["dicts", "lists", "objects", "frames", "odd values", "floats and integers", "complex"],
 )
 def test_each_float_has_its_bits_under_the_name_of_its_place(form: Any, place: str) -> None:
+    """Null: noise on a fixed grid, accused with probability at most 1e-6.
+
+    Alternative: naive noise in each form; found for 6 of 6 other seeds, and for this one in frames.
+    """
     mechanism = in_form(form)
     audit = audited(mechanism, 4_000 if form is frame else 20_000)
     found = audit.counterexample

@@ -42,12 +42,21 @@ def fresh() -> Iterator[np.random.Generator]:
     ],
 )
 def test_a_frozen_seed_is_noticed_once(draws: Callable[[int], Any]) -> None:
+    """Null: a frozen seed repeats its outputs; 100 bits are too much alike to tell with rate 4e-9.
+
+    Alternative: a check that sees no repeats, or warns at each of them; either changes the list of
+    warnings for sure, power 1.
+    """
     caught = warnings_of(draws)
     assert [warning.category for warning in caught] == [HealthWarning]
     assert "careless returned the same 100 outputs at two calls" in str(caught[0].message)
 
 
 def test_constants_and_honest_mechanisms_are_not_accused() -> None:
+    """Null: 90 bits of two calls agree with probability 2^-90; false alarms below 1e-26.
+
+    Alternative: a check that accuses for 4 equal bits, caught with power 1 - 3e-6.
+    """
     generators = fresh()
     assert warnings_of(lambda size: np.full(size, 3.0), (10_000,) * 3) == []
     assert warnings_of(lambda size: ["same"] * size) == []
