@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpaudit.claims import ApproxDP, PureDP
+from dpaudit.claims import point_of
 from dpaudit.neighbours import Pair
 from dpaudit.report import wording
 from dpaudit.report.pinning import Pin, pin_of
@@ -110,8 +110,7 @@ def _replayed_headline(found: Replayed) -> str:
     if verdict != "refuted":
         said = f"{name}, claimed {claim}, by this event on these draws"
         return noted(f"{glued(f'{verdict.upper()}:')} {said}", alpha)
-    in_epsilon = isinstance(found.claim, PureDP | ApproxDP)
-    bound = found.again.epsilon_lower if in_epsilon else None
+    bound = found.again.epsilon_lower if point_of(found.claim) else None
     return noted(f"{glued('REFUTED AGAIN:')} {name} {broken(found.claim, bound, claim)}", alpha)
 
 

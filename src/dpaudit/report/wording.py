@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpaudit.betting import draws_for_leak, draws_wanted
 from dpaudit.bounds import round_down
-from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable, most_likely
+from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable, most_likely, point_of
 from dpaudit.report.showing import apart, count, lower, one_line, power, upper
 
 if TYPE_CHECKING:
@@ -106,10 +106,8 @@ def detectable(audit: Audit) -> str:
 
     An excess over a claim with a delta may be in delta alone: then no epsilon holds.
     """
-    claim = audit.claim
-    if audit.detectable is None or not isinstance(claim, PureDP | ApproxDP):
-        return ""
-    if claim.delta(claim.epsilon) > 0.0:
+    _, delta = point_of(audit.claim) or (0.0, 1.0)
+    if audit.detectable is None or delta > 0.0:
         return ""
     where = "on this pair " if audit.strongest is not None else ""
     return (

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpaudit.arrays import Counts
 from dpaudit.bounds import epsilon_from_event, proportion_lower, proportion_upper
-from dpaudit.claims import HIGHEST_LEVEL, ApproxDP, Claim, PureDP
+from dpaudit.claims import HIGHEST_LEVEL, Claim, point_of
 from dpaudit.errors import UnsupportedClaim
 from dpaudit.testers.tester import Finding, largest_strength
 
@@ -125,19 +125,20 @@ def allowed(claim: Claim) -> float:
             f"a claim must have a privacy profile, delta(epsilon), got {claim!r}. "
             "Use PureDP, ApproxDP, GaussianDP, ZCDP, RenyiDP or Profile."
         )
-    return claim.delta(claim.epsilon) if isinstance(claim, PureDP | ApproxDP) else 0.0
+    return (point_of(claim) or (0.0, 0.0))[1]
 
 
 def curve_finding(claim: Claim, curve: Curve) -> Finding:
     """What bounds that hold at every level say about a claim.
 
+    >>> from dpaudit import PureDP
     >>> finding = curve_finding(PureDP(1.0), Curve(events=((0.9, 0.1),)))
     >>> print(round(finding.strength_lower, 4))  # log(0.9 / 0.1)
     2.1972
     """
-    if isinstance(claim, PureDP | ApproxDP):
+    if point := point_of(claim):
         strength = curve.epsilon_lower(allowed(claim))
-        return Finding(lower_bound=curve.excess(claim.epsilon), strength_lower=strength)
+        return Finding(lower_bound=curve.excess(point[0]), strength_lower=strength)
     last = 0.0  # the best level at one strength is nearly the best at the next
 
     def refuted(other: Claim) -> bool:
@@ -158,14 +159,15 @@ def level_finding(claim: Claim, bound: LevelBound, level: float) -> Finding:
     epsilon refuted with all below.
 
     >>> bound = hoeffding(90, 100, 10, 100, alpha=0.05)
+    >>> from dpaudit import PureDP
     >>> finding = level_finding(PureDP(1.0), bound, 1.0)
     >>> print(round(finding.lower_bound, 3), round(finding.strength_lower, 3))
     0.274 1.381
     """
     delta = allowed(claim)
-    if isinstance(claim, PureDP | ApproxDP):
+    if point := point_of(claim):
         strength = largest_strength(claim, lambda other: bound(other.strength) > delta)
-        return Finding(lower_bound=bound(claim.epsilon), strength_lower=strength)
+        return Finding(lower_bound=bound(point[0]), strength_lower=strength)
     certified = bound(level)
     return Finding(
         lower_bound=certified - claim.delta(level),

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpaudit.arrays import Floats
 from dpaudit.bounds import mean_lower
-from dpaudit.claims import ApproxDP, Claim, PureDP
+from dpaudit.claims import Claim, point_of
 from dpaudit.errors import UnsupportedClaim
 from dpaudit.guessing import LabelledRows, Share
 from dpaudit.testers.kernels import (
@@ -56,6 +56,7 @@ class MMDTester(HeldOutTester):
     "DP-Auditorium", whose threshold is larger than it need be.
 
     >>> tester, rng = MMDTester(), np.random.default_rng(0)
+    >>> from dpaudit import PureDP
     >>> found = tester.examine(np.zeros(5000), np.ones(5000), PureDP(1.0), alpha=0.025, rng=rng)
     >>> found.lower_bound > tester.threshold(PureDP(1.0)), found.strength_lower > 5.0
     (True, True)
@@ -85,14 +86,14 @@ class MMDTester(HeldOutTester):
         """The largest discrepancy that the claim allows."""
         if self.rule == "total-variation":
             return math.sqrt(2.0) * claim.delta(0.0)
-        if not isinstance(claim, PureDP | ApproxDP):
+        if (point := point_of(claim)) is None:
             raise UnsupportedClaim(
                 f'rule="paper" knows PureDP and ApproxDP, got {claim}. '
                 'Leave it out: rule="total-variation" takes every claim.'
             )
-        delta = claim.delta_at_epsilon if isinstance(claim, ApproxDP) else 0.0
-        growth = math.expm1(min(claim.epsilon, 700.0))  # a finite number
-        return growth + (1.0 + math.exp(-claim.epsilon)) * delta
+        epsilon, delta = point
+        growth = math.expm1(min(epsilon, 700.0))  # a finite number
+        return growth + (1.0 + math.exp(-epsilon)) * delta
 
     def _certify(self, parts: Parts, claim: Claim, *, alpha: float, rng: Rng) -> Finding:
         learned, held_out = parts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpaudit.arrays import Floats
-from dpaudit.claims import HIGHEST_LEVEL, ApproxDP, Claim, PureDP, Scalable
+from dpaudit.claims import HIGHEST_LEVEL, Claim, Scalable, point_of
 from dpaudit.report import wording
 from dpaudit.report.figures import canvas
 from dpaudit.report.figures.canvas import BROKEN, DATA, INK, MUTED, FigureKind, label
@@ -54,7 +54,7 @@ def _mark_bound(panel: Axes, audit: Audit, levels: Floats) -> None:
     if not leaks or bound is None or not isinstance(claim, Scalable):
         return
     said = f"certified: {leaks}"
-    if isinstance(claim, PureDP | ApproxDP):
+    if point_of(claim):
         below_legend = 0.78
         panel.axvline(bound, ymax=below_legend, color=DATA, ls="--", lw=1.6, label=said)
         return
@@ -66,8 +66,8 @@ def _mark_bound(panel: Axes, audit: Audit, levels: Floats) -> None:
 def _curve_in_words(audit: Audit) -> str:
     claim, found = audit.claim, audit.counterexample
     levels = {"0": 0.0}
-    if isinstance(claim, PureDP | ApproxDP):
-        levels[f"epsilon {claim.epsilon:.12g}"] = claim.epsilon
+    if point := point_of(claim):
+        levels[f"epsilon {point[0]:.12g}"] = point[0]
     allowed = " and ".join(f"{upper(claim.delta(at))} at {name}" for name, at in levels.items())
     text = f"The curve of {one_line(str(claim), 60)} allows delta {allowed}."
     if found is None:
@@ -196,6 +196,7 @@ def trade_off(claim: Claim, false_positives: Sequence[float]) -> list[float]:
     `1 - beta <= e^epsilon alpha + delta(epsilon)`, and the same with the datasets exchanged, for
     every epsilon (Dong, Roth and Su 2022, proposition 2.5). Fewer levels allow more.
 
+    >>> from dpaudit import PureDP
     >>> [round(rate, 3) for rate in trade_off(PureDP(1.0), (0.0, 0.1, 1.0))]
     [1.0, 0.728, 0.0]
     """
