@@ -26,7 +26,7 @@ from dpaudit.events import (
     strongest_event,
     upper_bound,
 )
-from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder, Raised, Table
+from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder, Table
 
 Outputs = npt.NDArray[Any] | list[Any]
 
@@ -385,18 +385,3 @@ def test_counts_must_fit_the_rows() -> None:
     table = Table(np.zeros((3, 1)), None)
     with pytest.raises(ValueError, match="each of the 3 rows, got 3 and 2 counts"):
         strongest_event(table, [1] * 3, [1] * 2, epsilon=1.0, delta=0.0, draws=10, alpha=0.1)
-
-
-def test_what_is_not_empty_is_said_to_be_so() -> None:
-    encoder = Encoder()
-    table = encoder.encode([{}, {"a": 3}, {"a": 4}])
-    event = IsWord(encoder.names.index("output"), MISSING)
-    assert event.words(encoder) == "output is not {}"
-    assert event.holds(table).tolist() == [False, True, True]
-    errors = Encoder()
-    errors.encode([Raised.of(ValueError("no")), [1.0, 2.0]])
-    assert IsWord(errors.names.index("output"), MISSING).words(errors) == "does not raise"
-    mixed = Encoder()
-    mixed.encode([{}, 2.0, {"a": 3}])
-    event = IsWord(mixed.names.index("output"), MISSING)
-    assert event.words(mixed) == "output is not a single value"

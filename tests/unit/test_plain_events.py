@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpaudit.events import Above, Below, comparisons, plainest_event, rounded, strongest_event
-from dpaudit.outputs import Encoder
+from dpaudit.events import (
+    Above,
+    Below,
+    IsWord,
+    comparisons,
+    plainest_event,
+    rounded,
+    strongest_event,
+)
+from dpaudit.outputs import MISSING, Encoder, Raised
 
 Counts = npt.NDArray[np.int64]
 TERMS: dict[str, Any] = {"epsilon": 0.5, "delta": 0.0, "draws": 10_000, "alpha": 1e-3}
@@ -64,3 +72,18 @@ def test_a_threshold_is_rounded_as_far_as_is_enough() -> None:
 
 def test_of_two_roundings_that_are_as_good_zero_is_taken() -> None:
     assert rounded(Above(0, -0.055), lambda event: 1.0) == Above(0, 0.0)
+
+
+def test_what_is_not_empty_is_said_to_be_so() -> None:
+    encoder = Encoder()
+    table = encoder.encode([{}, {"a": 3}, {"a": 4}])
+    event = IsWord(encoder.names.index("output"), MISSING)
+    assert event.words(encoder) == "output is not {}"
+    assert event.holds(table).tolist() == [False, True, True]
+    errors = Encoder()
+    errors.encode([Raised.of(ValueError("no")), [1.0, 2.0]])
+    assert IsWord(errors.names.index("output"), MISSING).words(errors) == "does not raise"
+    mixed = Encoder()
+    mixed.encode([{}, 2.0, {"a": 3}])
+    event = IsWord(mixed.names.index("output"), MISSING)
+    assert event.words(mixed) == "output is not a single value"

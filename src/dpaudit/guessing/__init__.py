@@ -1,7 +1,7 @@
 """Guessers: they learn from labelled rows which of two datasets an output came from."""
 
 from dpaudit.architecture import Guesser
-from dpaudit.guessing.candidates import Candidate, candidates_for, most_likely
+from dpaudit.guessing.candidates import ProjectedGuesser, candidates_for, most_likely
 from dpaudit.guessing.classifiers import (
     Classifier,
     Samples,

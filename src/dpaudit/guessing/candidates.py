@@ -31,7 +31,7 @@ _TYPICAL_ROWS = 10_000  # outputs that show what most are like
 _MAX_ERRORS_BEHIND = 2.0  # standard errors by which a guesser may fall behind the best
 
 
-class Candidate:
+class ProjectedGuesser:
     """A guesser of outputs looked at in one way; the larger `complexity`, the more it must learn.
 
     Where it `shrinks`, it guesses by log-odds that are nearer to 0 by up to two standard
@@ -77,7 +77,7 @@ class Candidate:
         return self._guesser.uncertainty(table)
 
 
-def candidates_for(table: Table) -> list[Candidate]:
+def candidates_for(table: Table) -> list[ProjectedGuesser]:
     """All candidates for outputs like these.
 
     Guessers of a single number and of an ending are shrunk. Of many columns each says a little, and
@@ -88,8 +88,8 @@ def candidates_for(table: Table) -> list[Candidate]:
 
 
 def most_likely(
-    candidates: Sequence[Candidate], seen: LabelledRows, fresh: Iterable[LabelledRows]
-) -> tuple[Candidate, Calibration, LabelledRows]:
+    candidates: Sequence[ProjectedGuesser], seen: LabelledRows, fresh: Iterable[LabelledRows]
+) -> tuple[ProjectedGuesser, Calibration, LabelledRows]:
     """The candidate that says most of fresh labels, its calibration by them, all it has learned."""
     for candidate in candidates:
         candidate.fit(seen)
@@ -107,18 +107,20 @@ def most_likely(
     return best, Calibration(scores, labels), known
 
 
-def _candidates(name: str, project: Projection, table: Table) -> Iterator[Candidate]:
+def _candidates(name: str, project: Projection, table: Table) -> Iterator[ProjectedGuesser]:
     if name == "ending":
-        yield Candidate(f"{name}, surface", EndingSurface(), project=project, shrinks=True)
+        yield ProjectedGuesser(f"{name}, surface", EndingSurface(), project=project, shrinks=True)
         return
     linear = partial(BalancedLinear, max_design_cells=_MAX_DESIGN_CELLS)
     single = table.columns == 1 or name.startswith("column")
-    yield Candidate(f"{name}, linear", linear(), project=project, complexity=1, shrinks=single)
+    yield ProjectedGuesser(
+        f"{name}, linear", linear(), project=project, complexity=1, shrinks=single
+    )
     if name == "whole" and _comes_again(table):
         remembering = Remembering(linear())
-        yield Candidate(f"{name}, remembering", remembering, project=project, complexity=2)
+        yield ProjectedGuesser(f"{name}, remembering", remembering, project=project, complexity=2)
     if name in _BOOSTED and table.columns > 1:
-        yield Candidate(f"{name}, boosted", BalancedBoosted(), project=project, complexity=3)
+        yield ProjectedGuesser(f"{name}, boosted", BalancedBoosted(), project=project, complexity=3)
 
 
 def _comes_again(table: Table) -> bool:
@@ -127,7 +129,7 @@ def _comes_again(table: Table) -> bool:
     return 2 * len(np.unique(row_keys(some))) < len(some)
 
 
-def _simplest(candidates: Sequence[Candidate], likelihoods: Sequence[Floats]) -> int:
+def _simplest(candidates: Sequence[ProjectedGuesser], likelihoods: Sequence[Floats]) -> int:
     """The simplest of the candidates that cannot be told from the most likely one."""
     means = [float(each.mean()) for each in likelihoods]
     best = likelihoods[int(np.argmax(means))]
