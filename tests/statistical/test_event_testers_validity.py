@@ -19,11 +19,11 @@ from samples import Memory
 from dpaudit.claims import ApproxDP, Claim, GaussianDP, PureDP
 from dpaudit.guessing import Share
 from dpaudit.testers import (
-    Cells,
     Examiner,
     HeldOutScores,
     HistogramTester,
     HockeyStickTester,
+    Partition,
     ranked,
     whole,
 )
@@ -129,7 +129,7 @@ def test_a_tester_that_certifies_what_it_learned_from_would_be_caught() -> None:
     for seed in range(RUNS):
         rng = np.random.default_rng(seed)
         train, _ = Share(training=0.9, most=DRAWS).part(*words(rng), rng)
-        index = Cells(train.table, whole).index(train.table)
+        index = Partition(train.table, whole).index(train.table)
         ones, zeros = (np.bincount(index[train.labels == side], minlength=300) for side in (1, 0))
         scores = np.log((ones + 0.5) / (zeros + 0.5))
         seen = train.labels.astype(np.float64)

@@ -16,12 +16,12 @@ from samples import examine, laplace
 from dpaudit.claims import PureDP
 from dpaudit.guessing import Share, row_keys
 from dpaudit.outputs import Encoder
-from dpaudit.testers import Cells, HistogramTester, candidates, grid, whole
+from dpaudit.testers import HistogramTester, Partition, candidates, grid, whole
 
 
 def test_bins_hold_equally_many_numbers() -> None:
     table = Encoder().encode(laplace(0.0, 1_000))
-    cells = Cells(table, grid(columns=(0,), bins=10))
+    cells = Partition(table, grid(columns=(0,), bins=10))
     assert np.bincount(cells.index(table)).tolist() == [100] * 10
     assert cells.count == 11
 
@@ -31,7 +31,7 @@ def test_what_repeats_and_what_is_no_number_are_cells_of_their_own() -> None:
     numbers = laplace(0.0, 900).tolist()
     odd = [0.0, math.nan, math.inf, -math.inf, None, "a", "b"]
     table = encoder.encode(numbers + odd * 20)
-    cells = Cells(table, grid(columns=(0,), bins=2))
+    cells = Partition(table, grid(columns=(0,), bins=2))
     places = [set(cells.index(table.take(slice(900 + i, None, 7))).tolist()) for i in range(7)]
     assert all(len(place) == 1 for place in places)
     ordinary = set(cells.index(table.take(slice(900))).tolist())
@@ -43,8 +43,8 @@ def test_what_repeats_and_what_is_no_number_are_cells_of_their_own() -> None:
 
 def test_products_of_bins_are_told_apart() -> None:
     table = Encoder().encode(laplace(0.0, (4_000, 2)))
-    cells = Cells(table, grid(columns=(0, 1), bins=4))
-    sides = [Cells(table, grid(columns=(column,), bins=4)).index(table) for column in (0, 1)]
+    cells = Partition(table, grid(columns=(0, 1), bins=4))
+    sides = [Partition(table, grid(columns=(column,), bins=4)).index(table) for column in (0, 1)]
     pairs = set(zip(sides[0].tolist(), sides[1].tolist(), cells.index(table).tolist(), strict=True))
     assert len(pairs) == 16
     assert {cell for _, _, cell in pairs} == set(range(16))
@@ -52,7 +52,7 @@ def test_products_of_bins_are_told_apart() -> None:
 
 def test_whole_outputs_that_repeat_are_cells() -> None:
     table = Encoder().encode([(1, "a")] * 5 + [(1, "b")] * 5 + [(2, "a")] * 5 + [(3, "c")])
-    index = Cells(table, whole).index(table)
+    index = Partition(table, whole).index(table)
     assert len({tuple(index[i : i + 5].tolist()) for i in (0, 5, 10)}) == 3
     assert index[15] == 3  # seen once, it shares the last cell
 

@@ -84,7 +84,7 @@ def _listed(data: Any) -> Any:
     return data.tolist() if plain and data.dtype.itemsize <= 8 else data
 
 
-def _pin(sources: list[Source], at_hand: Collection[str], more: tuple[str, ...]) -> Pin:
+def _pin(sources: list[PythonSource], at_hand: Collection[str], more: tuple[str, ...]) -> Pin:
     imports = sorted({*more, *(line for source in sources for line in source.imports)})
     call = Bracket("@dpaudit.example(", tuple(each.expression for each in sources), ")", ("", ""))
     lines = laid_out(call, PIN_WIDTH)
@@ -119,14 +119,14 @@ Expression = str | Bracket
 Imports = set[str]
 
 
-class Source(NamedTuple):
+class PythonSource(NamedTuple):
     """An expression, and the lines that import what it names."""
 
     expression: Expression
     imports: tuple[str, ...]
 
 
-def source_of(value: Any) -> Source | None:
+def source_of(value: Any) -> PythonSource | None:
     """The source of a value; None where no source gives the very same value back.
 
     >>> found = source_of({"day": datetime.date(2020, 2, 29), "x": -0.0})
@@ -137,7 +137,7 @@ def source_of(value: Any) -> Source | None:
     """
     imports: Imports = set()
     try:
-        written = Source(_written(value, imports), tuple(sorted(imports)))
+        written = PythonSource(_written(value, imports), tuple(sorted(imports)))
         names: dict[str, Any] = {}
         exec("\n".join(written.imports), names)
         same = canonical(eval(_flat(written.expression), names)) == canonical(value)

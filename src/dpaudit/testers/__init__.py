@@ -4,7 +4,7 @@ from dpaudit.architecture import BatchTester
 from dpaudit.testers.dp_auditorium import from_dp_auditorium
 from dpaudit.testers.event_bound import Curve
 from dpaudit.testers.event_choice import HeldOutScores, levels_of, ranked
-from dpaudit.testers.histogram import Cells, HistogramTester, candidates, grid, whole
+from dpaudit.testers.histogram import HistogramTester, Partition, candidates, grid, whole
 from dpaudit.testers.hockey_stick import HockeyStickTester
 from dpaudit.testers.mmd import MMDTester
 from dpaudit.testers.renyi import RenyiTester, mironov, pure_renyi

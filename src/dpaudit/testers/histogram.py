@@ -85,7 +85,7 @@ class HistogramTester(EventTester):
         learned, held_out = parts
         sizes = Sizes.of(held_out.labels, alpha)
 
-        def excess(cells: Cells) -> tuple[float, float]:
+        def excess(cells: Partition) -> tuple[float, float]:
             expected = _expected_plug_in(cells.counts(learned), sizes)
             level = best_level(claim, expected)
             return expected(level) - claim.delta(level), level
@@ -110,7 +110,7 @@ class HistogramTester(EventTester):
         return HeldOutScores(events=events, scores=scores, labels=held_out.labels)
 
 
-def _ranked_cells(train: LabelledRows, cells: Cells) -> tuple[Ranked, Floats]:
+def _ranked_cells(train: LabelledRows, cells: Partition) -> tuple[Ranked, Floats]:
     """Events of cells above a log-odds, counted in folds that did not set it; and all log-odds."""
     index, folds = cells.index(train.table), np.arange(len(train.labels)) % _FOLDS
     shape = (cells.count, 2, _FOLDS)
@@ -141,12 +141,12 @@ def _expected_plug_in(counts: tuple[Counts, Counts], sizes: Sizes) -> LevelBound
     return lambda epsilon: sure(epsilon) + penalty(epsilon)
 
 
-class Cells:
+class Partition:
     """A partition of the outputs; those unlike all training outputs share the last cell.
 
     >>> from dpaudit.outputs import Encoder
     >>> encoder = Encoder()
-    >>> cells = Cells(Encoder().encode(np.arange(100.0)), grid(columns=(0,), bins=4))
+    >>> cells = Partition(Encoder().encode(np.arange(100.0)), grid(columns=(0,), bins=4))
     >>> np.bincount(cells.index(encoder.encode(np.arange(100.0)))).tolist(), cells.count
     ([25, 25, 25, 25], 5)
     """
@@ -197,14 +197,14 @@ def grid(*, columns: tuple[int, ...], bins: int) -> KeyMaker:
     return make
 
 
-def candidates(train: LabelledRows, bins: int | Literal["auto", "atoms"]) -> list[Cells]:
+def candidates(train: LabelledRows, bins: int | Literal["auto", "atoms"]) -> list[Partition]:
     """The partitions to choose from: the one given, or several, coarse ones first."""
     table = train.table
     if bins == "atoms":
-        return [Cells(table, whole)]
+        return [Partition(table, whole)]
     if bins != "auto":
-        return [Cells(table, grid(columns=tuple(range(table.columns)), bins=bins))]
-    made = [Cells(table, key_maker) for key_maker in _automatic(train)]
+        return [Partition(table, grid(columns=tuple(range(table.columns)), bins=bins))]
+    made = [Partition(table, key_maker) for key_maker in _automatic(train)]
     most = max(2, len(table) // _MIN_CELL_OUTPUTS)
     few = [cells for cells in made if cells.count <= most]
     return few or [min(made, key=lambda cells: cells.count)]
@@ -228,7 +228,7 @@ def _telling_columns(train: LabelledRows) -> list[int]:
     some = train.take(slice(_RANKING_OUTPUTS))
     distances = []
     for column in range(some.table.columns):
-        ones, zeros = Cells(some.table, grid(columns=(column,), bins=8)).counts(some)
+        ones, zeros = Partition(some.table, grid(columns=(column,), bins=8)).counts(some)
         p, q = ones / max(ones.sum(), 1), zeros / max(zeros.sum(), 1)
         distances.append(float(((p - q) ** 2 / np.maximum(p + q, 1e-300)).sum()))
     return sorted(range(len(distances)), key=lambda column: -distances[column])
