@@ -143,12 +143,13 @@ def test_tangents_are_fair_to_approximate_dp(
 
 @given(
     epsilons, st.just(0.0) | deltas, arrays(wild, APPROX), st.floats(0.001, 1.999),
-    log_uniform(1e-6, 36.0),
+    st.floats(-36.0, 36.0), log_uniform(1e-6, 36.0),
 )  # fmt: skip
-def test_no_stake_and_no_cap_makes_a_tangent_unfair(
-    epsilon: float, delta: float, guesses: Floats, stake: float, cap: float
+def test_no_stake_and_no_bounds_make_a_tangent_unfair(
+    epsilon: float, delta: float, guesses: Floats, stake: float, lowest: float, width: float
 ) -> None:
-    bets = Tangents(*(np.array([value]) for value in (epsilon, delta, stake, cap)))
+    terms = (epsilon, delta, stake, lowest, lowest + width)
+    bets = Tangents(*(np.array([value]) for value in terms))
     means = means_of_logs(four_points(epsilon, delta), bets.log_payoffs(guesses))
     assert means.max() <= FAIR
 
@@ -168,7 +169,7 @@ def test_tangents_are_fair_to_any_pair_at_its_own_delta(
 @given(log_uniform(0.05, 6.0), st.floats(1.1, 4.0))
 def test_a_tangent_gives_nothing_away(epsilon: float, boldness: float) -> None:
     """On its extremal pair a bet that is tilted the right way is fair to within the rounding."""
-    bets = Tangents(*(np.array([value]) for value in (epsilon, 0.0, 1.0, BOLDEST)))
+    bets = Tangents(*(np.array([value]) for value in (epsilon, 0.0, 1.0, -BOLDEST, BOLDEST)))
     told = boldness * epsilon * np.array([1.0, -1.0])
     means = means_of_logs(randomized_response(epsilon), bets.log_payoffs(told))
     assert means.min() >= 1.0 - 1e-8
@@ -181,6 +182,37 @@ def test_no_bet_is_placed_that_is_expected_to_lose(
     """Else the price of the allowance is paid at every draw, also where there is nothing to win."""
     bets = tune(*past, np.array([epsilon]), np.array([delta]))
     assert growth(bets, *past)[0] >= -1e-6
+
+
+@given(epsilons, deltas, arrays(wild, APPROX), st.lists(past, min_size=1, max_size=4))
+def test_every_guesser_has_fair_bets_of_its_own(
+    epsilon: float, delta: float, guesses: Floats, pasts: list[Sides]
+) -> None:
+    """Several guessers tuned at once: as if each were tuned alone, and fair."""
+    size = min(len(told) for told, _ in pasts)
+    told, mass = np.stack([told[:size] for told, _ in pasts]), pasts[0][1][:size]
+    levels = np.array([epsilon, 1.5 * epsilon + 0.1]), np.array([delta, delta])
+    together = tune(told, mass, *levels)
+    up, down = together.log_payoffs(np.tile(guesses, (len(pasts), 1)))
+    for place, alone in enumerate(told):
+        bets = tune(alone, mass, *levels)
+        np.testing.assert_array_equal(up[place], bets.log_payoffs(guesses)[0])
+        np.testing.assert_array_equal(down[place], bets.log_payoffs(guesses)[1])
+        means = means_of_logs(four_points(epsilon, delta), (up[place], down[place]))
+        assert means.max() <= FAIR
+
+
+@pytest.mark.parametrize(("delta", "factor"), [(1e-2, 2.0), (1e-3, 2.7), (1e-5, 10.0)])
+def test_an_excess_in_delta_pays_for_one_direction_alone(delta: float, factor: float) -> None:
+    """An output that only one side gives, and that more often than delta allows.
+
+    Per draw the best bet grows by `(p log(1 + e^-eps) - delta e^-eps) / 2`, about.
+    """
+    epsilon, p = 1.0, factor * delta
+    told, mass = np.array([30.0, math.log1p(-p)]), np.array([p / 2, 1.0 - p / 2])
+    bets = tune(told, 1e9 * mass, np.array([epsilon]), np.array([delta]))
+    best = 0.5 * (p * math.log1p(math.exp(-epsilon)) - delta * math.exp(-epsilon))
+    assert growth(bets, told, mass)[0] == pytest.approx(best, rel=0.02)
 
 
 # --- whole profiles and Rényi divergences
@@ -278,9 +310,10 @@ def test_a_book_is_fair_at_every_level_that_the_pair_keeps(claim: Any, sides: Si
     for settled in (0, book.place, len(book.levels) // 2, len(book.levels)):
         for boldness in (1.0, 2.0, -1.0):
             seen = boldness * truth + rng.normal(scale=0.3, size=size)
-            book.tune(seen.clip(-BOLDEST, BOLDEST), rng.exponential(1e3, size=size), settled)
             wilder = rng.standard_cauchy(size=size) * rng.choice([1.0, 100.0])
             told = np.stack([seen, truth, 3.0 * truth, wilder])
+            past = told.clip(-BOLDEST, BOLDEST)
+            book.tune(past[0], past, rng.exponential(1e3, size=size), settled)
             for average in told:  # each level has several bets: by the average and by every guesser
                 means = means_of_logs(sides, book.log_payoffs(average, told))
                 assert means.shape == (book.bets(len(told)), len(book.active))

@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.01, 0.3, 0.9])
 def test_the_growth_is_that_of_the_bet_on_two_sure_outputs(epsilon: float, delta: float) -> None:
     one = np.ones(1)
-    bet = Tangents(epsilon * one, delta * one, one, 60.0 * one)
+    bet = Tangents(epsilon * one, delta * one, one, -60.0 * one, 60.0 * one)
     sure = np.array([-60.0, 60.0])
     paid = float(growth(bet, sure, np.ones(2))[0])
     assert tangent_growth(epsilon, delta) == pytest.approx(paid, rel=1e-4, abs=2e-9)

@@ -79,7 +79,8 @@ def seen_outputs(
         from dpaudit.guessing import Ensemble
 
         more = math.log(len(data) / len(neighbour))  # the numbers drawn per side are no evidence
-        return np.asarray(Ensemble(both.columns).fit(part) - more)
+        guessers = Ensemble(both.columns)
+        return np.asarray(guessers.average(guessers.fit(part)) - more)
 
     return SeenOutputs(
         pair=pair, encoder=encoder, sample=past.seen, log_odds=log_odds, watch=watch, number=number

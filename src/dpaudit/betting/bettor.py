@@ -11,7 +11,6 @@ one guesser that learns slowly or guesses too boldly does not ruin the others.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -46,8 +45,8 @@ class Book(Protocol):
     def bets(self, guessers: int) -> int:
         """How many bets a level has with this number of guessers."""
 
-    def tune(self, average: Floats, mass: Floats, settled: int) -> None:
-        """Fit all bets to average guesses like these; `settled` low levels are refuted already."""
+    def tune(self, average: Floats, guesses: Floats, mass: Floats, settled: int) -> None:
+        """Fit all bets to guesses like these; `settled` low levels are refuted already."""
 
     def log_payoffs(self, average: Floats, guesses: Floats) -> tuple[Floats, Floats]:
         """`log S_P` and `log S_Q`, by bet, active level and output."""
@@ -68,22 +67,28 @@ class TangentBook:
         self.levels, self.place = levels_around(epsilon, shares=FINE_SHARES, ratio=1.02)
         self.active = open_levels(self.levels, self.place, 0, self._AHEAD)
         self._delta = np.full(len(self.levels), delta)
-        self._tangents: Tangents | None = None
+        self._average: Tangents | None = None
+        self._single: Tangents | None = None
 
     def bets(self, guessers: int) -> int:
         """The average and every guesser."""
         return 1 + guessers
 
-    def tune(self, average: Floats, mass: Floats, settled: int) -> None:
-        """Choose stake and cap of the open levels."""
+    def tune(self, average: Floats, guesses: Floats, mass: Floats, settled: int) -> None:
+        """Choose stakes and bounds of the open levels; only the average's stake is tilted."""
         self.active = open_levels(self.levels, self.place, settled, self._AHEAD)
-        self._tangents = tune(average, mass, self.levels[self.active], self._delta[self.active])
+        levels = self.levels[self.active], self._delta[self.active]
+        self._average = tune(average, mass, *levels)
+        self._single = tune(guesses, mass, *levels, tilt=False)
 
     def log_payoffs(self, average: Floats, guesses: Floats) -> tuple[Floats, Floats]:
-        """`log S_P` and `log S_Q`; only the average's stake is tilted."""
-        assert self._tangents is not None
-        even = replace(self._tangents, stake=np.ones(len(self.active)))
-        by_average, by_guesser = self._tangents.log_payoffs(average), even.log_payoffs(guesses)
+        """`log S_P` and `log S_Q`, by the average and by every guesser."""
+        assert self._average is not None
+        assert self._single is not None
+        by_average, by_guesser = (
+            self._average.log_payoffs(average),
+            self._single.log_payoffs(guesses),
+        )
         return (
             np.concatenate([by_average[0][None], by_guesser[0]]),
             np.concatenate([by_average[1][None], by_guesser[1]]),
@@ -112,7 +117,7 @@ class MixedBook:
         """The average alone."""
         return 1
 
-    def tune(self, average: Floats, mass: Floats, settled: int) -> None:
+    def tune(self, average: Floats, guesses: Floats, mass: Floats, settled: int) -> None:
         """Tune the mixed bets of the open levels."""
         self.active = open_levels(self.levels, self.place, settled, self._AHEAD)
         for level in self.active:
@@ -218,7 +223,9 @@ class PairBettor:
         if self._ensemble is None:
             self._ensemble = self._start()
         seen = self._past.seen
-        self._book.tune(self._ensemble.fit(seen), seen.ones + seen.zeros, self.settled)
+        guesses = self._ensemble.fit(seen)
+        average = self._ensemble.average(guesses)
+        self._book.tune(average, guesses, seen.ones + seen.zeros, self.settled)
         self._refit_at = self.draws + self.next_batch(patience=1.0)
         return self._ensemble
 

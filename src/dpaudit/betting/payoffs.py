@@ -33,6 +33,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit, log_expit
 
 from dpaudit.arrays import Floats
@@ -42,7 +43,8 @@ _ROUNDING = 1.0 - 1e-9  # scales the stakes so that rounding can only cost the b
 _STAKE_HALVINGS = 8
 _MIN_TILTING_DRAWS = 64.0  # before which every stake is even
 _MIN_TILTING_GAIN = 2.0  # nats a tilted stake must have been worth so far: less is noise, and costs
-_MIN_CAPPED_DELTA = 1e-4  # below it the price of the allowance is too small to cap bets for
+_MARGINS = (0.25, 0.5, 1.0, 2.0, 4.0, np.inf)  # nats beyond epsilon at which guesses may be bounded
+_TUNING_GROUPS = 64  # of guesses, in which bets are compared
 _CLIPPED_SHARES = (0.9, 0.99, 0.999, 1.0)  # shares of the past guesses that are not clipped
 _ZCDP_ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0)
 _TANGENTS = 16  # of a profile, in a mixed bet
@@ -53,74 +55,83 @@ _LABEL_SHARE = 1e-3  # always kept on the label, half on each side: no sample ca
 
 @dataclass(frozen=True, slots=True)
 class Tangents:
-    """Levels `(epsilon_k, delta_k)`, one bet each: `stake` is `a`, `cap` bounds the log-odds."""
+    """Levels `(epsilon_k, delta_k)`, one bet each: `stake` is `a`, guesses are clipped.
+
+    `stake` and the bounds `lowest` and `highest` of the log-odds have the levels on their last
+    axis, and may have an axis of guessers before it.
+    """
 
     epsilon: Floats
     delta: Floats
     stake: Floats
-    cap: Floats
+    lowest: Floats
+    highest: Floats
 
     def log_payoffs(self, log_odds: Floats) -> tuple[Floats, Floats]:
         """`log S_P` and `log S_Q`: one more axis than `log_odds`, the levels, before its last."""
-        shrink = np.exp(-self.epsilon)[:, None]
-        a, b = self._stakes(shrink)
+        a, b, log_a, log_b = self._stakes()
+        shrink = np.exp(-self.epsilon)
         grow = 1.0 / np.maximum(shrink, 1e-300)
-        log_one, log_zero = self._log_guesses(log_odds)
+        log_one, log_zero = (log_expit(sign * log_odds)[..., None, :] for sign in (1.0, -1.0))
         # Where v > 0, S_P = c (a + b e^-eps); where w > 0, S_P = c (a + b e^eps); else a. As these
-        # cross where v and w begin, no case is asked for; the like for S_Q.
-        up = np.maximum(log_one + np.log(a + b * shrink), np.log(a))
-        down = np.maximum(log_zero + np.log(b + a * shrink), np.log(b))
-        np.minimum(up, log_one + np.log(a + b * grow), out=up)
-        np.minimum(down, log_zero + np.log(b + a * grow), out=down)
-        return up, down
+        # cross where v and w begin, no case is asked for; the like for S_Q. Clipping c clips its
+        # logarithm, so each payoff is one line with a floor and a ceiling.
+        pieces = (
+            (log_one, log_a, np.log(a + b * shrink), np.log(a + b * grow), 1.0),
+            (log_zero, log_b, np.log(b + a * shrink), np.log(b + a * grow), -1.0),
+        )
+        paid = []
+        for log_guess, even, above, below, sign in pieces:
+            least, most = (
+                log_expit(sign * bound) for bound in (self.lowest, self.highest)[:: int(sign)]
+            )
+            clipped = np.clip(log_guess, least[..., None], most[..., None])
+            up = np.maximum(clipped + above[..., None], even[..., None])
+            paid.append(np.minimum(up, clipped + below[..., None], out=up))
+        return paid[0], paid[1]
 
-    def _log_guesses(self, log_odds: Floats) -> tuple[Floats, Floats]:
-        """`log c` and `log (1 - c)` of the capped guesses, with an axis for the levels."""
-        if len(self.cap) and np.all(self.cap == self.cap[0]):  # worked out once for all levels
-            clipped = np.clip(log_odds, -self.cap[0], self.cap[0])[..., None, :]
-        else:
-            clipped = np.clip(log_odds[..., None, :], -self.cap[:, None], self.cap[:, None])
-        return log_expit(clipped), log_expit(-clipped)
-
-    def _stakes(self, shrink: Floats) -> tuple[Floats, Floats]:
-        """`a` and `b`, after the price `delta (sup v + sup w)` of the allowance."""
-        a = self.stake[:, None]
-        b = 2.0 - a
-        top, bottom = expit(self.cap)[:, None], expit(-self.cap)[:, None]
-        # sup v and sup w over every guess that the cap admits, not only over those seen.
-        highest_v = np.maximum(top * (a + b * shrink) - a, 0.0)
-        highest_w = np.maximum((1.0 - bottom) * (b + a * shrink) - b, 0.0)
-        keep = _ROUNDING / (1.0 + 0.5 * self.delta[:, None] * (highest_v + highest_w))
-        return a * keep, b * keep
+    def _stakes(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """`a`, `b` and their logarithms, after the price `delta (sup v + sup w)`."""
+        a, b, shrink = self.stake, 2.0 - self.stake, np.exp(-self.epsilon)
+        # sup v and sup w over every guess that the bounds admit, not only over those seen.
+        highest_v = np.maximum(expit(self.highest) * (a + b * shrink) - a, 0.0)
+        highest_w = np.maximum(expit(-self.lowest) * (b + a * shrink) - b, 0.0)
+        keep = _ROUNDING / (1.0 + 0.5 * self.delta * (highest_v + highest_w))
+        return a * keep, b * keep, np.log(a * keep), np.log(b * keep)
 
 
-def tune(log_odds: Floats, mass: Floats, epsilon: Floats, delta: Floats) -> Tangents:
-    """Choose stake and cap of each level for guesses like these, weighed by `mass`.
+def tune(
+    log_odds: Floats, mass: Floats, epsilon: Floats, delta: Floats, *, tilt: bool = True
+) -> Tangents:
+    """Choose stake and bounds of each level for guesses like these, weighed by `mass`.
 
-    The stake solves `dG/da = 0`, `G` the expected log-payoff, which is concave in `a`; it needs
-    only the mass and the mean guess on either side of the thresholds `log(a/b) +- epsilon`. It is
-    tilted only where that would have paid; otherwise `a = 1`. The cap matters when `delta` is not
-    small: then the best of a few is taken, or no bet at all where all are expected to lose.
+    `log_odds` may have an axis of guessers before that of the rows: then each has its own. The
+    stake solves `dG/da = 0`, `G` the expected log-payoff, which is concave in `a`; it needs only
+    the mass and the mean guess on either side of the thresholds `log(a/b) +- epsilon`. It is tilted
+    only where that would have paid; otherwise `a = 1`. Without a delta the guesses are bounded by
+    the boldest one so far. With one, each direction has its own price and so its own bound: the
+    best of a few, or no bet at all where all are expected to lose.
     """
-    order = np.argsort(log_odds, kind="stable")
-    draws = mass.sum()
-    ordered, weight = log_odds[order], mass[order] / draws
-    reach = max(float(np.abs(ordered[[0, -1]]).max()), 1e-6)
-    tangents = Tangents(epsilon, delta, np.ones(len(epsilon)), np.full(len(epsilon), reach))
-    groups = _grouped(ordered, weight, groups=64)
-    if draws >= _MIN_TILTING_DRAWS:
-        tilted = replace(tangents, stake=_best_stake(*groups, epsilon))
-        gain = growth(tilted, *groups) - growth(tangents, *groups)
-        stake = np.where(draws * gain > _MIN_TILTING_GAIN, tilted.stake, 1.0)
-        tangents = replace(tangents, stake=stake)
-    return tangents if delta.max() < _MIN_CAPPED_DELTA else _best_cap(tangents, *groups)
+    draws, weight = float(mass.sum()), mass / mass.sum()
+    groups = _grouped(np.atleast_2d(log_odds), weight, groups=_TUNING_GROUPS)
+    stake = np.ones((len(groups[0]), len(epsilon)))
+    bets, grows = _best_bounds(stake, *groups, epsilon, delta)
+    if tilt and draws >= _MIN_TILTING_DRAWS:
+        tilted = np.stack([_best_stake(*group, epsilon) for group in zip(*groups, strict=True)])
+        others, theirs = _best_bounds(tilted, *groups, epsilon, delta)
+        better = draws * (theirs - grows) > _MIN_TILTING_GAIN
+        bets = _either(better, others, bets)
+    if log_odds.ndim > 1:
+        return bets
+    return replace(bets, stake=bets.stake[0], lowest=bets.lowest[0], highest=bets.highest[0])
 
 
 def growth(tangents: Tangents, log_odds: Floats, mass: Floats) -> Floats:
     """The expected log-payoff of each level per draw, if the guesses are right."""
     up, down = tangents.log_payoffs(log_odds)
-    share, guess = mass / mass.sum(), expit(log_odds)
-    return np.asarray(up @ (share * guess) + down @ (share * (1.0 - guess)))
+    share, guess = mass / mass.sum(axis=-1, keepdims=True), expit(log_odds)
+    one, zero = share * guess, share * (1.0 - guess)
+    return np.asarray((up @ one[..., None] + down @ zero[..., None])[..., 0])
 
 
 def renyi_orders(claim: Claim) -> tuple[tuple[float, float], ...]:
@@ -183,8 +194,8 @@ class MixedBet:
         """Find the shares that would have grown most on guesses like these."""
         for bets in self._renyi:
             bets.tune(log_odds, mass)
-        order = np.argsort(log_odds, kind="stable")
-        places, weight = _grouped(log_odds[order], mass[order] / mass.sum(), groups=128)
+        grouped = _grouped(log_odds[None], mass / mass.sum(), groups=128)
+        places, weight = (part[0][grouped[1][0] > 0.0] for part in grouped)
         up, down = self._elementary(places)
         one, zero = weight * expit(places), weight * expit(-places)
         share = np.full(len(up), 0.2 / (len(up) - 2))
@@ -221,7 +232,9 @@ class MixedBet:
         return np.concatenate(ups), np.concatenate(downs)
 
 
-def _best_stake(ordered: Floats, weight: Floats, epsilon: Floats) -> Floats:
+def _best_stake(log_odds: Floats, mass: Floats, epsilon: Floats) -> Floats:
+    order = np.argsort(np.where(mass > 0.0, log_odds, np.inf), kind="stable")
+    ordered, weight = np.where(mass > 0.0, log_odds, np.inf)[order], mass[order]
     below = np.concatenate([[0.0], np.cumsum(weight)])
     below_one = np.concatenate([[0.0], np.cumsum(weight * expit(ordered))])
     total, shrink = below[-1], np.exp(-epsilon)
@@ -242,30 +255,75 @@ def _best_stake(ordered: Floats, weight: Floats, epsilon: Floats) -> Floats:
     return np.asarray(0.5 * (low + high))
 
 
-def _best_cap(tangents: Tangents, log_odds: Floats, mass: Floats) -> Tangents:
-    """The cap of each level that is expected to grow most; a cap at epsilon is no bet at all."""
-    best = replace(tangents, stake=np.ones(len(tangents.epsilon)), cap=tangents.epsilon)
-    best_growth = np.zeros(len(tangents.epsilon))
-    for margin in (0.25, 0.5, 1.0, 2.0, 4.0, np.inf):
-        tried = replace(tangents, cap=np.minimum(tangents.epsilon + margin, tangents.cap))
-        reached = growth(tried, log_odds, mass)
-        better = reached > best_growth
-        best = replace(
-            best,
-            stake=np.where(better, tried.stake, best.stake),
-            cap=np.where(better, tried.cap, best.cap),
-        )
-        best_growth = np.maximum(reached, best_growth)
-    return best
+def _best_bounds(
+    stake: Floats, log_odds: Floats, mass: Floats, epsilon: Floats, delta: Floats
+) -> tuple[Tangents, Floats]:
+    """The bounds of each guesser and level that are expected to grow most, and the growth.
+
+    Guesses between `centre - epsilon` and `centre + epsilon` are not bet on.
+    """
+    centre = np.log(stake / (2.0 - stake))
+    reach = np.maximum(np.abs(log_odds).max(axis=1, keepdims=True), 1e-6)
+    bounded = Tangents(epsilon, delta, stake, -reach + 0.0 * stake, reach + 0.0 * stake)
+    if not delta.any():
+        return bounded, growth(bounded, log_odds, mass)
+    silent = replace(bounded, lowest=centre - epsilon, highest=centre + epsilon)
+    grows, best = growth(silent, log_odds, mass), silent
+    lowest, highest = _one_sided(silent, bounded, grows, log_odds, mass)
+    for tried in (
+        replace(silent, lowest=lowest),
+        replace(silent, highest=highest),
+        replace(silent, lowest=lowest, highest=highest),
+    ):
+        theirs = growth(tried, log_odds, mass)
+        better = theirs > grows
+        best, grows = _either(better, tried, best), np.where(better, theirs, grows)
+    nothing = replace(
+        silent,
+        stake=np.ones_like(stake),
+        lowest=-epsilon + 0.0 * stake,
+        highest=epsilon + 0.0 * stake,
+    )
+    return _either(grows > 0.0, best, nothing), np.maximum(grows, 0.0)
 
 
-def _grouped(ordered: Floats, weight: Floats, *, groups: int) -> tuple[Floats, Floats]:
-    """The ordered guesses in at most `groups` groups: enough to compare a few bets."""
-    if len(ordered) <= groups:
-        return ordered, weight
-    low, high = ordered[0], ordered[-1] + 1e-12
-    place = ((ordered - low) / (high - low) * groups).astype(np.intp).clip(0, groups - 1)
-    mass = np.bincount(place, weights=weight, minlength=groups).astype(np.float64)
-    sums = np.bincount(place, weights=weight * ordered, minlength=groups)
-    full = mass > 0
-    return sums[full] / mass[full], mass[full]
+def _one_sided(
+    silent: Tangents, bounded: Tangents, grows: Floats, log_odds: Floats, mass: Floats
+) -> tuple[Floats, Floats]:
+    """The best bound for the bets against `neighbour`, and the best for those against `data`."""
+    lowest, highest = silent.lowest, silent.highest
+    best_down = best_up = grows
+    for margin in _MARGINS:
+        down = np.maximum(silent.lowest - margin, bounded.lowest)
+        up = np.minimum(silent.highest + margin, bounded.highest)
+        going_down = growth(replace(silent, lowest=down), log_odds, mass)
+        going_up = growth(replace(silent, highest=up), log_odds, mass)
+        lowest = np.where(going_down > best_down, down, lowest)
+        highest = np.where(going_up > best_up, up, highest)
+        best_down, best_up = np.maximum(best_down, going_down), np.maximum(best_up, going_up)
+    return lowest, highest
+
+
+def _either(first: npt.NDArray[np.bool_], one: Tangents, other: Tangents) -> Tangents:
+    """The bets of `one` where `first` is true, of `other` elsewhere."""
+    return replace(
+        one,
+        stake=np.where(first, one.stake, other.stake),
+        lowest=np.where(first, one.lowest, other.lowest),
+        highest=np.where(first, one.highest, other.highest),
+    )
+
+
+def _grouped(log_odds: Floats, weight: Floats, *, groups: int) -> tuple[Floats, Floats]:
+    """The guesses of each guesser in at most `groups` groups: enough to compare a few bets."""
+    if log_odds.shape[1] <= groups:
+        return log_odds, np.broadcast_to(weight, log_odds.shape)
+    low, high = log_odds.min(axis=1, keepdims=True), log_odds.max(axis=1, keepdims=True) + 1e-12
+    place = ((log_odds - low) / (high - low) * groups).astype(np.intp).clip(0, groups - 1)
+    place += groups * np.arange(len(log_odds))[:, None]
+    size, every = groups * len(log_odds), np.broadcast_to(weight, log_odds.shape).ravel()
+    mass = np.bincount(place.ravel(), weights=every, minlength=size)
+    sums = np.bincount(place.ravel(), weights=every * log_odds.ravel(), minlength=size)
+    means = sums / np.maximum(mass, 1e-300)
+    shape = (len(log_odds), groups)
+    return means.reshape(shape), mass.astype(np.float64).reshape(shape)

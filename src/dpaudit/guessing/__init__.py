@@ -1,6 +1,7 @@
 """Guessers: they learn from labelled rows which of two datasets an output came from."""
 
 from dpaudit.architecture import Guesser
+from dpaudit.guessing.bins import Bins, NestedBins
 from dpaudit.guessing.candidates import ProjectedGuesser, candidates_for, most_likely
 from dpaudit.guessing.classifiers import (
     Classifier,
@@ -12,7 +13,7 @@ from dpaudit.guessing.classifiers import (
 )
 from dpaudit.guessing.columns import cosines, described_past, gaussian, laplace, normal_scores
 from dpaudit.guessing.ensemble import Ensemble
-from dpaudit.guessing.guessers import BalancedLinear, Bins, LinearModels, OutputCounts, newton
+from dpaudit.guessing.guessers import BalancedLinear, LinearModels, OutputCounts, newton
 from dpaudit.guessing.projections import (
     EndingSurface,
     SingleColumn,

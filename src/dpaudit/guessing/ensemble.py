@@ -1,8 +1,8 @@
 """Several guessers as one: their guesses averaged by how well each has guessed so far.
 
 `c(x) = sum_k weight_k c_k(x)` with `weight_k` proportional to the likelihood that guesser `k` gave
-to the past labels, each guessed before it was seen: Bayesian model averaging. One part in a
-thousand is always shared out anew, so that a guesser that needs a long past can still take over.
+to the past labels, each guessed before it was seen: Bayesian model averaging. A small part is
+always shared out anew, so that a guesser that needs a long past can still take over.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from scipy.special import expit, log_expit, logit
 
 from dpaudit.architecture import Guesser
 from dpaudit.arrays import Floats
+from dpaudit.guessing.bins import Bins, NestedBins
 from dpaudit.guessing.columns import (
     ColumnSummary,
     FeatureMap,
@@ -25,12 +26,12 @@ from dpaudit.guessing.columns import (
     laplace,
     normal_scores,
 )
-from dpaudit.guessing.guessers import MAX_LOG_ODDS, Bins, LinearModels, OutputCounts
+from dpaudit.guessing.guessers import MAX_LOG_ODDS, LinearModels, OutputCounts
 from dpaudit.guessing.rows import LabelledRows
 from dpaudit.guessing.trees import Boosted
 from dpaudit.outputs import Table
 
-_REFUNDED_SHARE = 1e-3  # of the weight, given back by the prior at every fit
+_MAX_REFUNDED_SHARE = 1e-3  # of the weight, given back by the prior at every fit
 _COARSE_BINS = (7, 9)  # for one column: five shifts or scales, two waves, then three bins, mirrored
 
 
@@ -48,15 +49,17 @@ class Ensemble:
         self._summaries: tuple[ColumnSummary, ...] = ()
 
     def fit(self, seen: LabelledRows) -> Floats:
-        """Let every guesser learn the past; the log-odds they together give to it."""
+        """Let every guesser learn the past; the log-odds that each gives to it."""
         past = replace(seen, table=described_past(seen))
         for guesser in self._guessers:
             guesser.fit(past)
         self._summaries = described_past(past).summaries
+        # What is refunded bounds the log-odds of the average, so it shrinks as the past grows.
+        refunded = min(_MAX_REFUNDED_SHARE, 1.0 / max(seen.draws, 1))
         self._log_weight = np.logaddexp(
-            self._log_weight + np.log1p(-_REFUNDED_SHARE), self._log_prior + np.log(_REFUNDED_SHARE)
+            self._log_weight + np.log1p(-refunded), self._log_prior + np.log(refunded)
         )
-        return self.log_odds(past.table)
+        return self.guesses(past.table)
 
     def log_odds(self, table: Table) -> Floats:
         """The log-odds of `data` that the guessers together give to each row."""
@@ -99,7 +102,8 @@ def _guessers(columns: int) -> list[tuple[Guesser, int]]:
             (LinearModels(((waves, 0.3 * smooth), (waves, 3.0 * smooth)), min_draws=48), 2)
         )
     if columns == 1:
-        found.append((Bins((2, 3, 6, 24), mirrored=(3,)), 5))
+        found.append((Bins((2, 3, 6, 24, 1), mirrored=(3,)), 6))
+        found.append((NestedBins(), 1))
     else:
         found += [(Boosted(), 1), (OutputCounts("words"), 1)]
     return [*found, (OutputCounts(), 1)]

@@ -20,7 +20,6 @@ from dpaudit.architecture import Guesser
 from dpaudit.arrays import Floats, Index, Labels
 from dpaudit.guessing.columns import (
     ColumnSummary,
-    DescribedTable,
     FeatureMap,
     described,
     described_past,
@@ -150,53 +149,6 @@ class BalancedLinear:
         return np.concatenate(found)
 
 
-class Bins:
-    """Histograms of one column, each with its own number of bins of equal weight.
-
-    Mirrored bins lose half as much to learning: noise is mostly symmetric, so the log-odds of a
-    shift change sign with the rank, and each bin learns from its mirror image too.
-    """
-
-    def __init__(self, sizes: tuple[int, ...], *, mirrored: tuple[int, ...] = ()) -> None:
-        self._sizes = (*mirrored, *sizes)
-        self._mirrored = len(mirrored)
-        self._summaries: tuple[ColumnSummary, ...] = ()
-        self._odds: list[Floats] = []
-
-    def fit(self, seen: LabelledRows) -> None:
-        """Count the past."""
-        table = described_past(seen)
-        self._summaries, self._odds = table.summaries, []
-        extra = table.summaries[0].repeats + 1
-        for number, (size, place) in enumerate(zip(self._sizes, self._places(table), strict=True)):
-            up, down = _counts(size + extra, place, seen.ones, seen.zeros)
-            if number < self._mirrored:
-                mirror = np.arange(size)[::-1]
-                up[:size], down[:size] = up[:size] + down[mirror], down[:size] + up[mirror]
-            self._odds.append(np.log((up + 0.5) / (down + 0.5)))
-
-    def log_odds(self, table: Table) -> Floats:
-        """The log-odds of each histogram and row."""
-        places = self._places(described(table, self._summaries))
-        return np.stack([odds[place] for odds, place in zip(self._odds, places, strict=True)])
-
-    def _places(self, table: DescribedTable) -> list[Index]:
-        """The bin of each row: by rank, or one of its own for what repeats, or the last."""
-        column = table.summaries[0]
-        rank, plain = table.rank(column), column.plain(table)
-        places = [np.minimum((rank * size).astype(np.intp), size - 1) for size in self._sizes]
-        if plain is None:
-            return places
-        special = np.full(len(table), column.repeats)
-        if column.repeats:
-            indicators = table.indicators(column)
-            special = np.where(indicators.any(axis=1), indicators.argmax(axis=1), special)
-        return [
-            np.where(plain, place, size + special)
-            for place, size in zip(places, self._sizes, strict=True)
-        ]
-
-
 class OutputCounts:
     """Outputs as categories: one seen before is judged by the labels it had then.
 
@@ -215,7 +167,7 @@ class OutputCounts:
         """Count the past."""
         self._keys, index = np.unique(self._row_keys(seen.table), return_inverse=True)
         told = seen.exact if self._part == "all" else np.ones(len(index), dtype=np.bool_)
-        up, down = _counts(len(self._keys), index, seen.ones * told, seen.zeros * told)
+        up, down = counts_of(len(self._keys), index, seen.ones * told, seen.zeros * told)
         self._odds = np.log((up + 0.5) / (down + 0.5))
 
     def log_odds(self, table: Table) -> Floats:
@@ -253,7 +205,7 @@ class Remembering:
             row_keys(seen.table), return_inverse=True, return_counts=True
         )
         weights, often = balanced_weights(seen.labels), times > 1  # what came once stays rare
-        ones, zeros = _counts(len(keys), index, weights * seen.labels, weights * ~seen.labels)
+        ones, zeros = counts_of(len(keys), index, weights * seen.labels, weights * ~seen.labels)
         self._keys, self._ones, self._zeros = keys[often], ones[often], zeros[often]
 
     def log_odds(self, table: Table) -> Floats:
@@ -307,7 +259,7 @@ def newton(
     return beta, np.linalg.inv(hessian)
 
 
-def _counts(bins: int, place: Index, ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
+def counts_of(bins: int, place: Index, ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
     """How often each bin was met on either side."""
     up, down = (np.bincount(place, weights=side, minlength=bins) for side in (ones, zeros))
     return up.astype(np.float64), down.astype(np.float64)
