@@ -28,11 +28,15 @@ from dpaudit.guessing.columns import (
 )
 from dpaudit.guessing.guessers import MAX_LOG_ODDS, LinearModels, OutputCounts
 from dpaudit.guessing.rows import LabelledRows
+from dpaudit.guessing.sparse import SingleColumns
 from dpaudit.guessing.trees import Boosted
 from dpaudit.outputs import Table
 
 _MAX_REFUNDED_SHARE = 1e-3  # of the weight, given back by the prior at every fit
 _COARSE_BINS = (7, 9)  # for one column: five shifts or scales, two waves, then three bins, mirrored
+
+
+_MIN_SPARSE_COLUMNS = 4  # from which on columns are also guessed by one at a time
 
 
 class Ensemble:
@@ -106,4 +110,6 @@ def _guessers(columns: int) -> list[tuple[Guesser, int]]:
         found.append((NestedBins(), 1))
     else:
         found += [(Boosted(), 1), (OutputCounts("words"), 1)]
+    if columns >= _MIN_SPARSE_COLUMNS:
+        found.append((SingleColumns(), 1))
     return [*found, (OutputCounts(), 1)]
