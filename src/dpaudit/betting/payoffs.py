@@ -43,7 +43,9 @@ _ROUNDING = 1.0 - 1e-9  # scales the stakes so that rounding can only cost the b
 _STAKE_HALVINGS = 8
 _MIN_TILTING_DRAWS = 64.0  # before which every stake is even
 _MIN_TILTING_GAIN = 2.0  # nats a tilted stake must have been worth so far: less is noise, and costs
-_MARGINS = (0.25, 0.5, 1.0, 2.0, 4.0, np.inf)  # nats beyond epsilon at which guesses may be bounded
+_MARGINS = np.array(
+    [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, np.inf]
+)  # nats beyond epsilon at which guesses may be bounded
 _TUNING_GROUPS = 64  # of guesses, in which bets are compared
 _CLIPPED_SHARES = (0.9, 0.99, 0.999, 1.0)  # shares of the past guesses that are not clipped
 _ZCDP_ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0)
@@ -260,48 +262,33 @@ def _best_bounds(
 ) -> tuple[Tangents, Floats]:
     """The bounds of each guesser and level that are expected to grow most, and the growth.
 
-    Guesses between `centre - epsilon` and `centre + epsilon` are not bet on.
+    Guesses between `log(a/b) - epsilon` and `log(a/b) + epsilon` are not bet on.
     """
     centre = np.log(stake / (2.0 - stake))
-    reach = np.maximum(np.abs(log_odds).max(axis=1, keepdims=True), 1e-6)
-    bounded = Tangents(epsilon, delta, stake, -reach + 0.0 * stake, reach + 0.0 * stake)
+    reach = np.maximum(np.abs(log_odds).max(axis=1, keepdims=True), 1e-6) + np.zeros_like(stake)
+    bounded = Tangents(epsilon, delta, stake, -reach, reach)
     if not delta.any():
         return bounded, growth(bounded, log_odds, mass)
     silent = replace(bounded, lowest=centre - epsilon, highest=centre + epsilon)
-    grows, best = growth(silent, log_odds, mass), silent
-    lowest, highest = _one_sided(silent, bounded, grows, log_odds, mass)
-    for tried in (
-        replace(silent, lowest=lowest),
-        replace(silent, highest=highest),
-        replace(silent, lowest=lowest, highest=highest),
-    ):
-        theirs = growth(tried, log_odds, mass)
-        better = theirs > grows
-        best, grows = _either(better, tried, best), np.where(better, theirs, grows)
-    nothing = replace(
-        silent,
-        stake=np.ones_like(stake),
-        lowest=-epsilon + 0.0 * stake,
-        highest=epsilon + 0.0 * stake,
+    margins = _MARGINS[:, None, None]
+    lower = replace(silent, lowest=np.maximum(silent.lowest - margins, -reach))
+    higher = replace(silent, highest=np.minimum(silent.highest + margins, reach))
+    lowest = _best_of(lower.lowest, growth(lower, log_odds, mass))
+    highest = _best_of(higher.highest, growth(higher, log_odds, mass))
+    ways = [(lowest, silent.highest), (silent.lowest, highest), (lowest, highest)]
+    downs, ups = (np.stack(bounds) for bounds in zip(*ways, strict=True))
+    grows = growth(replace(silent, lowest=downs, highest=ups), log_odds, mass)
+    best = replace(silent, lowest=_best_of(downs, grows), highest=_best_of(ups, grows))
+    nothing = Tangents(
+        epsilon, delta, np.ones_like(stake), 0.0 * stake - epsilon, 0.0 * stake + epsilon
     )
-    return _either(grows > 0.0, best, nothing), np.maximum(grows, 0.0)
+    most = grows.max(axis=0)
+    return _either(most > 0.0, best, nothing), np.maximum(most, 0.0)
 
 
-def _one_sided(
-    silent: Tangents, bounded: Tangents, grows: Floats, log_odds: Floats, mass: Floats
-) -> tuple[Floats, Floats]:
-    """The best bound for the bets against `neighbour`, and the best for those against `data`."""
-    lowest, highest = silent.lowest, silent.highest
-    best_down = best_up = grows
-    for margin in _MARGINS:
-        down = np.maximum(silent.lowest - margin, bounded.lowest)
-        up = np.minimum(silent.highest + margin, bounded.highest)
-        going_down = growth(replace(silent, lowest=down), log_odds, mass)
-        going_up = growth(replace(silent, highest=up), log_odds, mass)
-        lowest = np.where(going_down > best_down, down, lowest)
-        highest = np.where(going_up > best_up, up, highest)
-        best_down, best_up = np.maximum(best_down, going_down), np.maximum(best_up, going_up)
-    return lowest, highest
+def _best_of(tried: Floats, grows: Floats) -> Floats:
+    """What grew most of the things tried, which are the first axis."""
+    return np.asarray(np.take_along_axis(tried, grows.argmax(axis=0)[None], axis=0)[0])
 
 
 def _either(first: npt.NDArray[np.bool_], one: Tangents, other: Tangents) -> Tangents:
