@@ -24,7 +24,8 @@ from dpaudit.neighbours import pairs
 
 SEED = 20_261_118
 SAMPLES_PER_FLOOR, LEAST_SAMPLES = 30, 20_000
-LARGE_FLOOR, RUNS_AT_LARGE_FLOORS = 1_000_000, 10
+LARGE_FLOOR, SAMPLES_PER_LARGE_FLOOR = 100_000, 6
+HUGE_FLOOR, RUNS_AT_HUGE_FLOORS = 1_000_000, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +82,13 @@ class Efficiency:
 def refute(task: Task[Cell]) -> Outcome:
     """Audit the pair of a row, and count the draws up to the refutation."""
     cell, row = task.cell, task.cell.row
+    times = SAMPLES_PER_FLOOR if cell.floor < LARGE_FLOOR else SAMPLES_PER_LARGE_FLOOR
     loop = search(
         row.mechanism,
         row.claim,
         pairs([row.pair]),
         alpha=cell.alpha,
-        samples=max(math.ceil(SAMPLES_PER_FLOOR * cell.floor), LEAST_SAMPLES),
+        samples=max(math.ceil(times * cell.floor), LEAST_SAMPLES),
         entropy=task.entropy,
     )
     refuted = loop.account.refuted
@@ -132,14 +134,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add_options(parser)
     options = parser.parse_args(arguments)
-    large = min(options.runs, RUNS_AT_LARGE_FLOORS)
+    fewer = min(options.runs, RUNS_AT_HUGE_FLOORS)
     return benchmark_main(
         parser,
         options,
         [Cell(place=place, alpha=options.alpha) for place in range(len(rows()))],
         name=f"floors_{options.alpha:g}",
         seed=SEED,
-        runs=lambda cell: options.runs if cell.floor < LARGE_FLOOR else large,
+        runs=lambda cell: options.runs if cell.floor < HUGE_FLOOR else fewer,
         run=refute,
         summary=summary,
         report=lambda found: _report(found, options.alpha),
