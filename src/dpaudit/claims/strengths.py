@@ -70,7 +70,7 @@ def most_allowed(claim: Claim, unlikely: float) -> float:
     >>> print(round(most_allowed(GaussianDP(1.2816), 0.1), 4))
     0.5
     """
-    if not isinstance(claim, GaussianDP | RenyiDP | ZCDP):
+    if point_of(claim) is None and not isinstance(claim, GaussianDP | RenyiDP | ZCDP):
         return most_likely(claim.delta, unlikely)
     low, high = unlikely, 1.0
     for _ in range(_HALVINGS):
