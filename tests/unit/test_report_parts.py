@@ -18,7 +18,6 @@ from dpaudit.neighbours import NO_DATASETS, Pair
 from dpaudit.outputs import MISSING, NAN, NONE, PLUS_INF, Encoder
 from dpaudit.report import (
     compared,
-    delta_lower,
     error_box,
     event_code,
     last_level,
@@ -189,14 +188,14 @@ def test_the_certified_curve_is_below_that_of_any_pair_within_the_bounds(epsilon
     with np.errstate(invalid="ignore"):
         ways = [p - times * q, q - times * p, (1 - p) - times * (1 - q), (1 - q) - times * (1 - p)]
     truth = np.maximum.reduce([np.zeros_like(p), *ways])
-    assert delta_lower(COUNTED, epsilon) <= truth.min() + 1e-12
+    assert COUNTED.delta_lower(epsilon) <= truth.min() + 1e-12
     if epsilon < 700.0:
-        assert delta_lower(COUNTED, epsilon) == pytest.approx(truth.min(), abs=0.02)
+        assert COUNTED.delta_lower(epsilon) == pytest.approx(truth.min(), abs=0.02)
 
 
 def test_the_certified_curve_is_the_same_whichever_side_is_called_data() -> None:
     swapped = replace(COUNTED, likelier="neighbour", data=COUNTED.neighbour, neighbour=COUNTED.data)
-    assert delta_lower(swapped, 0.7) == delta_lower(COUNTED, 0.7)
+    assert swapped.delta_lower(0.7) == COUNTED.delta_lower(0.7)
 
 
 def test_the_errors_of_an_event() -> None:

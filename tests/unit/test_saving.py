@@ -95,7 +95,9 @@ def test_every_field_has_a_form() -> None:
         (RECORD, saved["strongest"]),
         (COUNTEREXAMPLE.data, saved["counterexample"]["data"]),
     ):
-        assert set(form) - {"schema"} == {field.name for field in dataclasses.fields(value)}
+        assert set(form) - {"schema", "delta_lower"} == {
+            field.name for field in dataclasses.fields(value)
+        }
 
 
 @pytest.mark.parametrize(
@@ -170,6 +172,7 @@ def test_only_the_seconds_differ_between_two_runs() -> None:
 def test_an_audit_of_the_first_schema_can_still_be_read() -> None:
     saved = {**REFUTED.to_json(), "schema": 1}
     del saved["simplest"], saved["tester"], saved["target"], saved["software"]
+    del saved["delta_lower"]
     counterexample = cast(dict[str, Any], saved["counterexample"])
     del counterexample["rule"], counterexample["data"]["anytime"]
     expected = dataclasses.replace(
@@ -187,7 +190,7 @@ def test_an_audit_of_the_first_schema_can_still_be_read() -> None:
 
 def test_an_audit_of_the_third_schema_can_still_be_read() -> None:
     saved = {**REFUTED.to_json(), "schema": 3}
-    del saved["target"], saved["software"]
+    del saved["target"], saved["software"], saved["delta_lower"]
     assert audit_from_json(saved) == dataclasses.replace(REFUTED, target=None, software=())
 
 
@@ -196,6 +199,7 @@ def test_outlines_of_outputs_came_with_the_fourth_schema() -> None:
     audit = dataclasses.replace(REFUTED, counterexample=outlined, outputs=(HISTOGRAM,))
     assert audit_from_json(audit.to_json()) == audit
     saved = {**audit.to_json(), "schema": 3}
+    del saved["delta_lower"]
     del saved["outputs"], cast(dict[str, object], saved["counterexample"])["outputs"]
     assert audit_from_json(saved) == REFUTED
 
@@ -205,7 +209,7 @@ def test_the_file_is_strict_json_in_ascii(tmp_path: Path) -> None:
     audit.save(tmp_path / "audit.json")
     text = (tmp_path / "audit.json").read_text(encoding="ascii")
     saved = json.loads(text, parse_constant=lambda literal: pytest.fail(literal))
-    assert saved["schema"] == 5
+    assert saved["schema"] == 6
     assert saved["evidence"]["log_wealth"] == {"$float": "-inf"}
     assert load(tmp_path / "audit.json").mechanism == "sommé"
 
@@ -248,9 +252,9 @@ def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path: Path) -> None:
         ("\xff", "audit.json is not an audit file: "),
         ('{"schema": NaN}', "audit.json: NaN is not JSON"),
         ("[]", "audit.json: a saved audit must be a JSON object, got list"),
-        ("{}", "reads audits of schema 5, got schema None"),
-        ('{"schema": 6}', "reads audits of schema 5, got schema 6"),
-        ('{"schema": true}', "reads audits of schema 5, got schema True"),
+        ("{}", "reads audits of schema 6, got schema None"),
+        ('{"schema": 7}', "reads audits of schema 6, got schema 7"),
+        ('{"schema": true}', "reads audits of schema 6, got schema True"),
     ],
 )
 def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:

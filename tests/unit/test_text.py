@@ -149,18 +149,18 @@ def test_a_claim_with_a_delta_says_so() -> None:
 
 def test_a_claim_without_one_ratio_compares_probabilities() -> None:
     audit = with_event(
-        replace(REFUTED, claim=GaussianDP(1), lower_bound=1.41),
+        replace(REFUTED, claim=GaussianDP(1), lower_bound=1.135),
         delta=0.05,
         epsilon_lower=math.log((0.37774 - 0.05) / 0.07401),
     )
     assert render(audit).startswith(
-        "REFUTED: clipped_sum is not 1-GDP: mu >= 1.41 (alpha = 1e-06)\n"
+        "REFUTED: clipped_sum is not 1-GDP: mu >= 1.13 (alpha = 1e-06)\n"
     )
     # N(1, 1) has at most 0.328 above the point that N(0, 1) passes with probability 0.07401
     assert """\
   With at most 0.0741 on B, the claim allows at most 0.328 on A.
-  Seen: at least 0.377, so by this event alone at least
-  epsilon 1.48 leaks at delta = 0.05.
+  Seen: at least 0.377, so by this event alone mu is at least 1.13 (at
+  least epsilon 1.48 leaks at delta = 0.05).
 """ in render(audit)
 
 

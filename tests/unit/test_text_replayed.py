@@ -99,7 +99,7 @@ def test_no_difference_shows_nothing() -> None:
     ("claim", "line"),
     [
         (PureDP(1.0), "REFUTED AGAIN: clipped_sum is not 1-DP: epsilon >= 1.29 (alpha = 1e-06)"),
-        (GaussianDP(0.1), "REFUTED AGAIN: clipped_sum is not 0.1-GDP: mu > 0.1 (alpha = 1e-06)"),
+        (GaussianDP(0.1), "REFUTED AGAIN: clipped_sum is not 0.1-GDP: mu >= 1 (alpha = 1e-06)"),
         (
             PureDP(2.0),
             "NOT REFUTED: clipped_sum, claimed 2-DP, by this event on these draws (alpha = 1e-06)",

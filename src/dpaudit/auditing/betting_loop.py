@@ -16,7 +16,7 @@ from dpaudit.auditing.output_histogram import histograms_of
 from dpaudit.auditing.run import MAX_HISTORY, Findings, Run, Stream
 from dpaudit.auditing.scheduler import Candidate, Scheduler
 from dpaudit.betting import Account, PairBettor, Stake, book_for, growth, tune
-from dpaudit.claims import point_of
+from dpaudit.claims import Scalable, point_of
 from dpaudit.mechanism import FailingPairs, noting
 from dpaudit.results import Counterexample, Evidence, PairRecord, bound_of_event
 from dpaudit.search import Finder
@@ -123,13 +123,13 @@ class BettingLoop:
     def _certified_bound(self, found: Counterexample | None) -> float | None:
         """The certified bound: verdict and bound are both right with probability 1 - alpha.
 
-        Not refuted, or asked to sharpen: the ladder of levels. Refuted: the claim's own epsilon, or
-        what the event shows on fresh draws; never the better of ladder and event.
+        Not refuted, or asked to sharpen: the ladder of levels. Refuted: the claim's own strength,
+        or what the event shows on fresh draws; never the better of ladder and event.
         """
-        point = point_of(self.run.claim)
-        if not self.refuted or self.sharpen or point is None:
+        claim = self.run.claim
+        if not self.refuted or self.sharpen or not isinstance(claim, Scalable):
             return self.lower_bound
-        return bound_of_event(point[0], found)
+        return bound_of_event(claim, found)
 
     def _schedule(self) -> None:
         """Give draws to one pair after the other until the search is over."""

@@ -18,14 +18,14 @@ from dpaudit.auditing.ledger import Ledger
 from dpaudit.auditing.rounds import count_calls
 from dpaudit.auditing.run import Run, Stream, check_arguments, check_budget, entropy_of, result
 from dpaudit.bounds import epsilon_from_event
-from dpaudit.claims import Claim, point_of
+from dpaudit.claims import Claim, Scalable, point_of
 from dpaudit.domains import is_whole
 from dpaudit.errors import CannotReplay
 from dpaudit.events import Rule
 from dpaudit.mechanism import Mechanism, OnError, with_errors
 from dpaudit.neighbours import NO_DATASETS
 from dpaudit.outputs import Outputs, short
-from dpaudit.results import REPLAY, Audit, Counterexample, Tally
+from dpaudit.results import REPLAY, Audit, Counterexample, Tally, bound_of_event
 from dpaudit.testers import Outcome
 
 _MIN_DRAWS = 64  # of a side
@@ -94,7 +94,7 @@ def audit_by_replay(
     )
     again = _replayed(run, found)
     broken, draws = again.breaks(claim), run.budget.spent
-    shown = again.epsilon_lower if broken and point_of(claim) else None
+    shown = bound_of_event(claim, again) if broken and isinstance(claim, Scalable) else None
     outcome = Outcome(refuted=broken, strength_lower=shown, score=again.epsilon_lower)
     ledger = Ledger(claim, run.alpha, tester=REPLAY)
     ledger.enter(found.pair, outcome, share=1.0, draws=draws, samples=draws)

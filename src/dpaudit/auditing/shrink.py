@@ -30,7 +30,7 @@ from dpaudit.auditing.run import (
     check_floats,
     entropy_of,
 )
-from dpaudit.claims import Claim, most_likely
+from dpaudit.claims import Claim, refutes
 from dpaudit.domains import canonical, explorable, shown
 from dpaudit.events import plainest_event
 from dpaudit.mechanism import Mechanism, OnError, with_errors
@@ -177,7 +177,7 @@ class Shrinker:
             assert found is not None
             if found.breaks(claim):
                 return True
-            if found.likely.rate <= most_likely(claim.delta, found.unlikely.rate):
+            if not refutes(claim, found.likely.rate, found.unlikely.rate):
                 return False
         return False
 

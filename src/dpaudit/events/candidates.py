@@ -164,6 +164,11 @@ class ExpectedBound:
     errors of training, for the best of many is partly luck; then they are bounded as by Clopper and
     Pearson at `alpha / 2` each, as if the expected number of fresh draws hit. So three hits in
     fifty count for little, and so does an event too rare to be certified.
+
+    It exceeds the claim's epsilon if and only if `p_lower - e^epsilon q_upper` exceeds delta. With
+    a delta a claim may be broken by an event that is rare on one side and never seen on the other,
+    and too few draws certify no epsilon by it. So behind the events that would break the claim come
+    those that broke it in training, and only then what certifies a smaller epsilon.
     """
 
     epsilon: float
@@ -184,7 +189,7 @@ class ExpectedBound:
         likelier = self._expected(ones, data, zeros, neighbour, caution)
         rarer = self._expected(zeros, neighbour, ones, data, caution)
         best = np.maximum(likelier, rarer)
-        height = np.abs(np.where(best > 0, best, best - HOPELESS))
+        height = np.abs(above_tier(best))
         cost = _COST_OF_COMPARISON * (np.asarray(comparisons) - 1) * np.maximum(height, 1.0)
         return best - cost, likelier >= rarer
 
@@ -200,7 +205,11 @@ class ExpectedBound:
         # Where nothing can be certified, how far training broke the claim tells better from worse.
         broken = self._standard_errors(p_hits, p_of, q_hits, q_of)
         uncertain = np.where(excess > 0, HOPELESS, 2 * HOPELESS) + broken
-        return np.where((excess > 0) & (bound > 0), bound, uncertain)
+        score = np.where((excess > 0) & (bound > 0), bound, uncertain)
+        if self.delta == 0:
+            return score
+        within = np.where(broken > 0, HOPELESS + broken, 2 * HOPELESS + score)
+        return np.where(score > self.epsilon, score, within)
 
     def _standard_errors(self, p_hits: Floats, p_of: float, q_hits: Floats, q_of: float) -> Floats:
         """By how many standard errors training broke the claim."""
@@ -209,6 +218,15 @@ class ExpectedBound:
         variance = (p_hits + 1.0) / max(p_of, 1.0) ** 2
         variance = variance + claimed**2 * (q_hits + 1.0) / max(q_of, 1.0) ** 2
         return np.asarray((p - self.delta - claimed * q) / np.sqrt(variance))
+
+
+def above_tier(score: Floats) -> Floats:
+    """A score without the multiples of `HOPELESS` that order events which certify too little.
+
+    >>> print(above_tier(np.array([1.5, HOPELESS + 2.0])))
+    [1.5 2. ]
+    """
+    return np.asarray(score - HOPELESS * np.maximum(np.round(score / HOPELESS), 0.0))
 
 
 def _caution(comparisons: Counts | int) -> Floats:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpaudit.architecture import Event
 from dpaudit.arrays import Floats
-from dpaudit.events.candidates import HOPELESS, ColumnEvents, ExpectedBound
+from dpaudit.events.candidates import HOPELESS, ColumnEvents, ExpectedBound, above_tier
 from dpaudit.events.kinds import Both, Equals, IsWord, Single, comparisons, singles
 from dpaudit.outputs import MISSING, Table
 
@@ -301,7 +301,8 @@ def _shorter(
     if exact == 0 or not 1e-290 < abs(exact) < 1e290:
         return event
     before = score(event)
-    enough = min(enough, before - _ROUNDING_LOSS * max(abs(before), 1.0))
+    height = abs(float(above_tier(np.asarray(before))))
+    enough = min(enough, before - _ROUNDING_LOSS * max(height, 1.0))
     leading = math.floor(math.log10(abs(exact)))
     for exponent in range(leading + 1, leading - 15, -1):
         scaled = exact / 10.0**exponent

@@ -3,7 +3,7 @@
 from dpaudit.report.code import event_code
 from dpaudit.report.figures import CURVE, EVIDENCE, OUTPUTS, SEARCH, TRADE_OFF, Plots
 from dpaudit.report.figures.canvas import as_svg
-from dpaudit.report.figures.curves import delta_lower, error_box, last_level, trade_off
+from dpaudit.report.figures.curves import error_box, last_level, trade_off
 from dpaudit.report.figures.draws import thinned
 from dpaudit.report.files import refuse_special_file, write_whole
 from dpaudit.report.pages import notebook_cell, page_of, report_page, write_report, write_suite

@@ -170,7 +170,7 @@ def _found(audit: Audit) -> Iterator[dict[str, Any]]:
     if audit.simplest is not None:
         found = audit.simplest
         draws = count(found.data.draws, "fresh draw")
-        sentence = f"This event alone shows, on {draws} each: {wording.shows(found)}."
+        sentence = f"This event alone shows, on {draws} each: {wording.shows(audit.claim, found)}."
         sentences = (sentence, wording.together(audit))
         yield _shown("The simplest pair that still breaks the claim", found, sentences)
 

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpaudit.claims import point_of
+from dpaudit.claims import Scalable
 from dpaudit.neighbours import Pair
 from dpaudit.report import wording
 from dpaudit.report.pinning import Pin, pin_of
@@ -84,7 +84,7 @@ def replayed_headline(found: Replayed) -> str:
 def replayed(found: Replayed) -> str:
     """A replay in words: the event, how often it was seen this time, and what the claim allows."""
     again, before = found.again, found.before
-    shown_before = f"{wording.shows(before)}, {count(before.data.draws, 'draw')} each"
+    shown_before = f"{wording.shows(found.claim, before)}, {count(before.data.draws, 'draw')} each"
     return _joined(
         _wrapped(_replayed_headline(found), rest=INDENT),
         _pair_and_event(again),
@@ -110,8 +110,11 @@ def _replayed_headline(found: Replayed) -> str:
     if verdict != "refuted":
         said = f"{name}, claimed {claim}, by this event on these draws"
         return noted(f"{glued(f'{verdict.upper()}:')} {said}", alpha)
-    bound = found.again.epsilon_lower if point_of(found.claim) else None
-    return noted(f"{glued('REFUTED AGAIN:')} {name} {broken(found.claim, bound, claim)}", alpha)
+    delta = wording.breaking_delta(found.claim, found.again)
+    scalable = found.claim if isinstance(found.claim, Scalable) else None
+    bound = None if scalable is None else found.again.strength_lower(scalable)
+    said = broken(found.claim, bound, claim, delta=delta)
+    return noted(f"{glued('REFUTED AGAIN:')} {name} {said}", alpha)
 
 
 def _meaning_of_replay(found: Replayed) -> str:
@@ -165,7 +168,7 @@ def _simplest(audit: Audit) -> list[str]:
     return [
         f"{INDENT}The simplest pair that still breaks the claim:",
         *_pair_and_event(found),
-        *_row("shows", f"{wording.shows(found)}, on {draws} each"),
+        *_row("shows", f"{wording.shows(audit.claim, found)}, on {draws} each"),
         *_sentences(wording.together(audit)),
     ]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpaudit.betting import draws_for_leak, draws_wanted
 from dpaudit.bounds import round_down
-from dpaudit.claims import ApproxDP, Claim, PureDP, Scalable, most_likely, point_of
+from dpaudit.claims import ApproxDP, Claim, PureDP, RenyiDP, Scalable, most_allowed, point_of
 from dpaudit.report.showing import apart, count, lower, one_line, power, upper
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def finding(audit: Audit, *notes: str) -> str:
     """What was found about which claim, with notes behind it in brackets."""
     name, claim = one_line(audit.mechanism, MAX_NAME), glued(one_line(str(audit.claim), MAX_NAME))
     if audit.refuted:
-        return noted(f"{name} {broken(audit.claim, audit.lower_bound, claim)}", *notes)
+        said = broken(audit.claim, audit.lower_bound, claim, delta=_delta_to_say(audit))
+        return noted(f"{name} {said}", *notes)
     certified = f"certified{' so far' if audit.verdict.value == 'undecided' else ''}"
     if leak := leaks(audit):
         return noted(f"{name}, claimed {claim}: {leak}", certified, *notes)
@@ -68,15 +69,46 @@ def noted(text: str, *notes: str) -> str:
     return f"{text} {glued('(' + ', '.join(notes) + ')')}" if notes else text
 
 
-def broken(claim: Claim, bound: float | None, name: str) -> str:
-    """What a refuted claim's parameter must be: more than was claimed, whatever was certified."""
+def broken(claim: Claim, bound: float | None, name: str, *, delta: float | None = None) -> str:
+    """What a refuted claim's parameter must be: more than was claimed, whatever was certified.
+
+    `delta` is given where that is what the claim breaks by (see `breaking_delta`).
+    """
     if not isinstance(claim, Scalable):
         return f"does not keep {name}"
-    if bound is None or bound <= claim.strength:
+    if delta is not None:
+        shown = f"delta >= {_at_epsilon(claim, delta)}"
+    elif bound is None or bound <= claim.strength:
         shown = f"{claim.symbol} > {round_down(claim.strength, 12):.12g}"
     else:
         shown = f"{claim.symbol} >= {lower(bound, above=claim.strength)}"
     return f"is not {name}: {glued(shown)}"
+
+
+def breaking_delta(claim: Claim, found: Counterexample | None) -> float | None:
+    """The delta by which an event breaks a claim, where delta says more than epsilon; else None.
+
+    That is where the event was never seen on the other dataset: then its mechanism may have no
+    epsilon at all, and the certified one tells only how many draws there were.
+    """
+    point = point_of(claim)
+    if found is None or point is None or point[1] == 0.0:
+        return None
+    shown = found.delta_lower(point[0])
+    is_rare = found.unlikely.hits == 0 or found.epsilon_lower <= point[0]
+    return shown if is_rare and shown > point[1] else None
+
+
+def _delta_to_say(audit: Audit) -> float | None:
+    """The delta to say of an audit, instead of its bound on epsilon; None if there is none."""
+    delta = breaking_delta(audit.claim, audit.counterexample)
+    return delta if audit.delta_lower == delta else None
+
+
+def _at_epsilon(claim: Claim, delta: float) -> str:
+    """A certified delta, rounded down, with the claim's epsilon: less epsilon needs more delta."""
+    epsilon, claimed = point_of(claim) or (0.0, 0.0)
+    return f"{lower(delta, above=claimed)} at epsilon {round_down(epsilon, 12):.12g}"
 
 
 def leaks(audit: Audit) -> str:
@@ -90,6 +122,8 @@ def least_leak(audit: Audit) -> str:
     bound, claim = audit.lower_bound, audit.claim
     if bound is None or bound <= 0.0 or not isinstance(claim, Scalable):
         return ""
+    if (delta := _delta_to_say(audit)) is not None:
+        return f"delta {_at_epsilon(claim, delta)}"
     return f"{claim.symbol} {lower(bound, above=claim.strength)}"
 
 
@@ -170,8 +204,10 @@ def bound(tally: Tally, *, at_least: bool) -> str:
     return f"at least {lower(tally.lower)}" if at_least else f"at most {upper(tally.upper)}"
 
 
-def shows(found: Counterexample, *, above: float = -math.inf) -> str:
+def shows(claim: Claim, found: Counterexample, *, above: float = -math.inf) -> str:
     """What an event alone shows."""
+    if (delta := breaking_delta(claim, found)) is not None:
+        return f"delta is at least {glued(_at_epsilon(claim, delta))}"
     if found.epsilon_lower <= 0.0:
         return "nothing"
     at_delta = glued(f"delta = {upper(found.delta)}") if found.delta > 0.0 else ""
@@ -179,10 +215,11 @@ def shows(found: Counterexample, *, above: float = -math.inf) -> str:
     return f"at least {least}{f' at {at_delta}' if at_delta else ''}"
 
 
-def _alone(found: Counterexample, *, above: float = -math.inf) -> str:
-    if found.epsilon_lower <= 0.0:
+def _alone(claim: Claim, found: Counterexample, *, above: float = -math.inf) -> str:
+    shown = shows(claim, found, above=above)
+    if shown == "nothing":
         return "so this event alone shows nothing."
-    return f"so by this event alone {shows(found, above=above)}."
+    return f"so by this event alone {shown}."
 
 
 def together(audit: Audit) -> str:
@@ -210,21 +247,38 @@ def allowed_and_seen(claim: Claim, found: Counterexample) -> tuple[str, ...]:
     if isinstance(claim, PureDP | ApproxDP):
         return _times(claim, found)
     likely, unlikely = LETTERS[found.likelier], "B" if found.likelier == "data" else "A"
-    most = most_likely(claim.delta, found.unlikely.upper)
+    most = most_allowed(claim, found.unlikely.upper)
     allowed, seen = apart(most, found.likely.lower)
     return (
         f"With at most {upper(found.unlikely.upper)} on {unlikely}, the claim allows at most "
         f"{allowed} on {likely}.",
-        f"Seen: at least {seen}, {_alone(found)}",
+        f"Seen: at least {seen}, {_in_strength(claim, found)}",
     )
+
+
+def _in_strength(claim: Claim, found: Counterexample) -> str:
+    """What an event alone shows in the parameter of a claim that is a whole profile."""
+    strength = found.strength_lower(claim) if isinstance(claim, Scalable) else 0.0
+    if strength <= 0.0 or not isinstance(claim, Scalable):
+        return _alone(claim, found)
+    least = f"{claim.symbol} is at least {lower(strength, above=claim.strength)}"
+    at_order = f" at order {claim.order:.12g}" if isinstance(claim, RenyiDP) else ""
+    return f"so by this event alone {glued(f'{least}{at_order}')} ({shows(claim, found)})."
 
 
 def _times(claim: PureDP | ApproxDP, found: Counterexample) -> tuple[str, ...]:
     slack = claim.delta(claim.epsilon)
     plus, less = (f" (plus delta = {upper(slack)})", " (less delta)") if slack > 0.0 else ("", "")
     allowed, seen = apart(power(claim.epsilon), power(found.epsilon_lower))
+    allows = f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}."
     times = f"at least {seen} times{less}" if found.epsilon_lower > 0.0 else "no sure difference"
-    return (
-        f"The claim allows at most e^{claim.epsilon:.12g} = {allowed} times{plus}.",
-        f"Seen: {times}, {_alone(found, above=claim.epsilon)}",
+    if (delta := breaking_delta(claim, found)) is not None:
+        times = f"at least {lower(delta, above=slack)} more than that many times"
+    sentences: tuple[str, ...] = (
+        allows,
+        f"Seen: {times}, {_alone(claim, found, above=claim.epsilon)}",
     )
+    shown = found.delta_lower(claim.epsilon)
+    if delta is None and shown > slack > 0.0:
+        sentences += (f"Its delta is at least {glued(_at_epsilon(claim, shown))}.",)
+    return sentences

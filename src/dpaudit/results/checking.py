@@ -49,11 +49,21 @@ _OF_CLAIM = math.log(1.0 / CLAIM_SHARE)  # how far a level's wealth can lie belo
 def checked(audit: Audit, *, older: bool) -> Audit:
     """The audit, if its numbers agree with each other; `InvalidAuditFile` if not.
 
-    `older` says that it was saved by a schema before this one.
+    `older` says that it was saved before schema 5, by other rules.
     """
     for problem in _problems(audit, older=older):
         raise InvalidAuditFile(f"the audit contradicts itself: {problem}. Was the file edited?")
     return _brought_up(audit) if older else audit
+
+
+def check_delta(audit: Audit, saved: float | None) -> None:
+    """Refuse a saved lower bound on delta that does not follow from the audit."""
+    derived = audit.delta_lower
+    if (saved is None) != (derived is None) or not _equal(saved or 0.0, derived or 0.0):
+        raise InvalidAuditFile(
+            f"the audit contradicts itself: delta is at least {derived!r}, and not {saved!r}. "
+            "Was the file edited?"
+        )
 
 
 def _problems(audit: Audit, *, older: bool) -> Iterator[str]:
@@ -286,8 +296,11 @@ def _lower_bound(audit: Audit, *, older: bool) -> Iterator[str]:
     elif audit.tester == BETS:
         possible = any(_equal(bound, each) for each in _levels(audit, claim))
     elif audit.tester == REPLAY:
-        found = audit.counterexample if point_of(claim) else None
-        possible = _equal(bound, 0.0 if found is None else found.epsilon_lower)
+        found = audit.counterexample
+        shown = [] if found is None else [bound_of_event(claim, found)]
+        if found is None or point_of(claim) is None:  # earlier replays bounded no mu or rho
+            shown.append(0.0)
+        possible = any(_equal(bound, each) for each in shown)
     else:
         possible = True  # a batch tester has bounds of its own
     if not possible:
@@ -301,9 +314,7 @@ def _levels(audit: Audit, claim: Scalable) -> list[float]:
     if not audit.refuted:
         return [0.0, *book.levels[: book.place].tolist()]
     levels: list[float] = book.levels[book.place :].tolist()
-    if point := point_of(claim):
-        levels.append(bound_of_event(point[0], audit.counterexample))
-    return levels
+    return [*levels, bound_of_event(claim, audit.counterexample)]
 
 
 def _equal(saved: float, derived: float) -> bool:

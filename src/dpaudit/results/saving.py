@@ -19,11 +19,12 @@ from typing import Any, NoReturn
 from dpaudit.domains import UNREADABLE
 from dpaudit.errors import InvalidAuditFile
 from dpaudit.report import write_whole
-from dpaudit.results.checking import checked
-from dpaudit.results.forms import AUDIT, COUNTEREXAMPLE, in_short, write_claim
+from dpaudit.results.checking import check_delta, checked
+from dpaudit.results.forms import AUDIT, COUNTEREXAMPLE, form_of, in_short, write_claim
 from dpaudit.results.values import Audit, Replayed
 
-SCHEMA = 5  # tallies say whether they hold anytime; the peak is that of all levels
+SCHEMA = 6  # `delta_lower` is written too, for other readers; here it is derived
+_PRESENT_RULES = 5  # the first schema whose numbers follow the rules of today
 # What audits of older schemas lack, and what stands for it.
 _ADDED_IN_4: dict[str, object] = {"target": None, "software": [], "outputs": []}
 _ADDED: dict[int, dict[str, object]] = {
@@ -34,13 +35,15 @@ _ADDED: dict[int, dict[str, object]] = {
 }
 _OPTIONAL: dict[str, object] = {"floats": "real"}  # in files of any schema
 _ADDED_TO_TALLIES: dict[str, object] = {"anytime": False}
+_DELTA = form_of(float | None)
 _MAX_DEPTH = 250  # of nested JSON: datasets as deep as they may be, and what is around them
 _ADDED_TO_COUNTEREXAMPLES: dict[str, object] = {"rule": None, "outputs": []}
 
 
 def audit_to_json(audit: Audit) -> dict[str, object]:
     """The audit as plain JSON values, with the schema number."""
-    return {"schema": SCHEMA, **AUDIT.write(audit)}
+    delta = _DELTA.write(audit.delta_lower)
+    return {"schema": SCHEMA, **AUDIT.write(audit), "delta_lower": delta}
 
 
 def audit_from_json(saved: Mapping[str, object]) -> Audit:
@@ -54,7 +57,7 @@ def audit_from_json(saved: Mapping[str, object]) -> Audit:
     _check_depth(saved)
     fields = dict(saved)
     schema = fields.pop("schema", None)
-    if type(schema) is not int or schema not in (*_ADDED, SCHEMA):
+    if type(schema) is not int or schema not in (*_ADDED, _PRESENT_RULES, SCHEMA):
         raise InvalidAuditFile(
             f"this dpaudit reads audits of schema {SCHEMA}, got schema {in_short(schema)}. "
             "Was it saved by another version?"
@@ -62,12 +65,24 @@ def audit_from_json(saved: Mapping[str, object]) -> Audit:
     if schema in _ADDED:
         fields = _brought_up(fields, schema)
     try:
+        if schema == SCHEMA:
+            return _with_delta(fields)
         audit: Audit = AUDIT.read({**_OPTIONAL, **fields}, "")
-        return checked(audit, older=schema < SCHEMA)
+        return checked(audit, older=schema < _PRESENT_RULES)
     except InvalidAuditFile:
         raise
     except UNREADABLE as error:  # a number or a text that no audit has
         raise InvalidAuditFile(f"the audit cannot be read: {error!r}.") from error
+
+
+def _with_delta(fields: dict[str, object]) -> Audit:
+    """An audit of today's schema, in which `delta_lower` is written although it is derived."""
+    if "delta_lower" not in fields:
+        raise InvalidAuditFile("no field 'delta_lower': the audit is not whole.")
+    delta = _DELTA.read(fields.pop("delta_lower"), "delta_lower")
+    audit = checked(AUDIT.read({**_OPTIONAL, **fields}, ""), older=False)
+    check_delta(audit, delta)
+    return audit
 
 
 def _check_depth(saved: object) -> None:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from dpaudit.betting import draws_wanted
 from dpaudit.bounds import proportion_anytime, proportion_lower, proportion_upper
-from dpaudit.claims import Claim, Scalable, most_likely, point_of
+from dpaudit.claims import Claim, Scalable, refutes, strength_of_event
 from dpaudit.events import Rule
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FloatView
@@ -25,6 +25,7 @@ from dpaudit.report import Plots, headline, notebook_cell, render, replayed, wri
 
 LEANING = math.log(10.0)  # log-wealth from which an audit calls itself undecided
 PACKAGES = ("numpy", "scipy", "scikit-learn")  # whose versions can change draws and sums
+_MAX_EXPONENT = 700.0  # e^this is about the largest float
 REPLAY = "Replay"  # the tester of an audit that counts a known counterexample again
 
 
@@ -141,10 +142,26 @@ class Counterexample:
 
     def breaks(self, claim: Claim) -> bool:
         """Whether this event alone shows that a claim does not hold."""
-        point = point_of(claim)
-        if point is not None and self.delta == point[1]:
-            return self.epsilon_lower > point[0]
-        return self.likely.lower > most_likely(claim.delta, self.unlikely.upper)
+        return refutes(claim, self.likely.lower, self.unlikely.upper)
+
+    def strength_lower(self, claim: Scalable) -> float:
+        """What this event alone shows of the parameter of a claim: epsilon, mu or rho."""
+        return strength_of_event(claim, self.likely.lower, self.unlikely.upper)
+
+    def delta_lower(self, epsilon: float) -> float:
+        """The delta that this event shows at `epsilon`: `P(event) - e^epsilon Q(event)` at least.
+
+        The four bounds hold together, for the event and its complement, and so do all differences.
+        """
+        data, neighbour = self.data, self.neighbour
+        times = math.exp(min(epsilon, _MAX_EXPONENT))
+        return max(
+            0.0,
+            data.lower - times * neighbour.upper,
+            neighbour.lower - times * data.upper,
+            (1.0 - data.upper) - times * (1.0 - neighbour.lower),
+            (1.0 - neighbour.upper) - times * (1.0 - data.lower),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,15 +277,15 @@ class Audit:
     """What an audit found, what it searched and what it cost. `print(audit)` says it in words.
 
     `lower_bound` is certified in the claim's own parameter (epsilon, mu or rho; None for a
-    `Profile`, which has none). `counterexample` is None unless the claim was refuted; `simplest` is
-    a simpler one that still breaks the claim, if one was found (its own bounds hold with
-    probability `1 - alpha`). `strongest` is the pair that showed most. `detectable` estimates the
-    least strength that the draws spent on it would have refuted, `forecast` how many more draws
-    would decide an undecided audit. The same call with `rng=rng_seed` gives the same audit.
-    `target` is the text that imports the mechanism again (`pkg.module:function`; None where there
-    is none), `software` lists the versions it ran on. `outputs` are histograms of what the
-    strongest pair gave, if no counterexample has any. `floats` is "bits" where the rounding of
-    floats was looked at too, otherwise "real".
+    `Profile`, which has none), `delta_lower` in delta. `counterexample` is None unless the claim
+    was refuted; `simplest` is a simpler one that still breaks the claim, if one was found (its own
+    bounds hold with probability `1 - alpha`). `strongest` is the pair that showed most.
+    `detectable` estimates the least strength that the draws spent on it would have refuted,
+    `forecast` how many more draws would decide an undecided audit. The same call with
+    `rng=rng_seed` gives the same audit. `target` is the text that imports the mechanism again
+    (`pkg.module:function`; None where there is none), `software` lists the versions it ran on.
+    `outputs` are histograms of what the strongest pair gave, if no counterexample has any. `floats`
+    is "bits" where the rounding of floats was looked at too, otherwise "real".
     """
 
     mechanism: str
@@ -324,6 +341,16 @@ class Audit:
         None for claims in another parameter (mu, rho) and for a `Profile`: see `lower_bound`.
         """
         return self.lower_bound if self.symbol == "epsilon" else None
+
+    @property
+    def delta_lower(self) -> float | None:
+        """The certified lower bound on delta, at the claim's epsilon; 0 if nothing was certified.
+
+        It holds together with `epsilon_lower`. None for claims without an epsilon and a delta.
+        """
+        from dpaudit.results.verdicts import delta_of
+
+        return delta_of(self)
 
     def __str__(self) -> str:
         return render(self)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 
 from dpaudit.betting import draws_wanted
-from dpaudit.claims import Claim
+from dpaudit.claims import Claim, Scalable, point_of
 from dpaudit.results.values import (
     Audit,
     Counterexample,
@@ -62,6 +62,23 @@ def forecast_of(audit: Audit) -> int | None:
     return int(draws) if 0.0 < draws < math.inf else None
 
 
-def bound_of_event(claimed: float, found: Counterexample | None) -> float:
-    """The epsilon certified by a refutation: more than the claim's, or what its event shows."""
-    return max(claimed, 0.0 if found is None else found.epsilon_lower)
+def bound_of_event(claim: Scalable, found: Counterexample | None) -> float:
+    """The strength certified by a refutation: more than the claim's, or what its event shows."""
+    return max(claim.strength, 0.0 if found is None else found.strength_lower(claim))
+
+
+def delta_of(audit: Audit) -> float | None:
+    """The delta certified at the claim's epsilon; None for claims without an epsilon and a delta.
+
+    Refuted: more than the claim's, or what the event shows, if the bound on epsilon rests on the
+    event too. Two certificates of their own (sharpened bets or a batch tester beside the event)
+    would not hold together at one alpha.
+    """
+    claim, found, point = audit.claim, audit.counterexample, point_of(audit.claim)
+    if point is None or not audit.refuted:
+        return None if point is None else 0.0
+    epsilon, delta = point
+    assert isinstance(claim, Scalable)
+    if found is None or audit.lower_bound != bound_of_event(claim, found):
+        return delta
+    return max(delta, found.delta_lower(epsilon))

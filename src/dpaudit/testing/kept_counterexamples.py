@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.auditing import needed
-from dpaudit.claims import Claim, point_of
+from dpaudit.claims import Claim, Scalable
 from dpaudit.domains import decoded, encoded
 from dpaudit.errors import InvalidAuditFile
 from dpaudit.neighbours import Pair, Relation, fitted, pairs, why_not
@@ -121,8 +121,8 @@ class KeptCounterexample:
             (self.folder / ".gitignore").write_text(_IGNORE_ALL, encoding="ascii")
         self.path.parent.mkdir(exist_ok=True)
         kept = replace(audit, counterexample=quickest, simplest=None, history=())
-        if audit.tester == "BettingTester" and (point := point_of(audit.claim)):
-            kept = replace(kept, lower_bound=bound_of_event(point[0], quickest))
+        if audit.tester == "BettingTester" and isinstance(audit.claim, Scalable):
+            kept = replace(kept, lower_bound=bound_of_event(audit.claim, quickest))
         kept.save(self.path)
         return True
 

@@ -13,7 +13,7 @@ from dpaudit.claims import HIGHEST_LEVEL, Claim, Scalable, point_of
 from dpaudit.report import wording
 from dpaudit.report.figures import canvas
 from dpaudit.report.figures.canvas import BROKEN, DATA, INK, MUTED, FigureKind, label
-from dpaudit.report.showing import lower, one_line, power, upper
+from dpaudit.report.showing import lower, one_line, upper
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def _draw_curve(audit: Audit) -> Figure:
     name = label(str(claim), 30)
     panel.plot(levels, allowed, color=INK, linewidth=1.4, label=f"allowed by {name}")
     if found is not None:
-        shown = np.array([delta_lower(found, level) for level in levels.tolist()])
+        shown = np.array([found.delta_lower(level) for level in levels.tolist()])
         panel.plot(levels, shown, "--", color=DATA, linewidth=1.8, label="certified, at least")
         broken, name = (shown > allowed).tolist(), "more than allowed"
         area = panel.fill_between(levels, allowed, shown, where=broken, linewidth=0.0, label=name)
@@ -73,7 +73,7 @@ def _curve_in_words(audit: Audit) -> str:
     if found is None:
         rest = "; all draws together refute" if audit.refuted else ""
         return f"{text} No event was certified{rest}."
-    least = ((lower(delta_lower(found, at)), name) for name, at in levels.items())
+    least = ((lower(found.delta_lower(at)), name) for name, at in levels.items())
     shown = " and ".join(f"at least {delta} at {name}" for delta, name in least)
     return f"{text} The certified event shows {shown}."
 
@@ -88,22 +88,6 @@ CURVE = FigureKind(
     draw=_draw_curve,
     alt=_curve_in_words,
 )
-
-
-def delta_lower(found: Counterexample, epsilon: float) -> float:
-    """The certified lower bound on delta at `epsilon`: `P(event) - e^epsilon Q(event)` at least.
-
-    The four bounds on A and B hold together, for the event and its complement: the largest of the
-    four differences is certified.
-    """
-    times, data, neighbour = power(epsilon), found.data, found.neighbour
-    return max(
-        0.0,
-        data.lower - times * neighbour.upper,
-        neighbour.lower - times * data.upper,
-        (1.0 - data.upper) - times * (1.0 - neighbour.lower),
-        (1.0 - neighbour.upper) - times * (1.0 - data.lower),
-    )
 
 
 def last_level(claim: Claim, found: Counterexample | None, bound: float | None) -> float:
