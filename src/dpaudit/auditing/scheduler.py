@@ -1,11 +1,15 @@
 """The scheduler: which pair gets the next draws.
 
-A pair that is earning now goes on until it stops. Otherwise half of the draws go to the pair with
-the best score, and half to comparing pairs: every new pair gets a cheap look, the best third of
+A pair that is earning now goes on until it stops. Otherwise half of the draws go to the pair that
+promises most, and half to comparing pairs: every new pair gets a cheap look, the best third of
 those gets three times as many draws, the best third of these again, and the others get no more
 (asynchronous successive halving: Li, Jamieson, Rostamizadeh, Gonina, Hardt, Recht and Talwalkar
 2020, "A system for massively parallel hyperparameter tuning"). None of this needs a statistical
 correction: every draw is bet on with the one wealth of the audit.
+
+What a pair promises is its excess over the claim, not what it has earned: a pair exactly at its
+claim earns for ever at the levels below and never at the claim. No pair gets more than a quarter of
+the draws before it has earned at the claim.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import math
 
 import numpy as np
 
-from dpaudit.betting import Book, PairBettor, Stake
+from dpaudit.betting import Book, PairBettor, Stake, compared_levels
 from dpaudit.neighbours import Pair
 from dpaudit.results import PairRecord
 
@@ -25,6 +29,9 @@ _HALVING = 3  # one pair in three goes on, with three times the draws
 _MAX_CANDIDATES = 32  # whose guessers are kept; the others stay in the record only
 _EARNING_NATS = 1.0  # a pair with this log-wealth goes on as long as it gains
 _CLOSE = 0.9  # a pair with this share of the best score counts as equally good
+_MAX_SHARE = 0.25  # of the draws, for a pair that has not earned at the claim
+_PATIENCE_SHARE = 16  # after one part in 16 of the draws a score without a promise counts half
+_SLACK = 3.0  # in roots of nats: what learning and bad luck may have cost at the claim
 
 
 class Candidate:
@@ -42,7 +49,7 @@ class Candidate:
         """Its own wealth against the claim, as if it were the only pair."""
         return float(self.bettor.log_wealth[place])
 
-    def score(self, book: Book, *, nats: float) -> float:
+    def shown(self, book: Book, *, nats: float) -> float:
         """The highest level at which it earned this much: its privacy loss so far."""
         wealth = self.bettor.log_wealth
         earned = np.flatnonzero(wealth >= nats)
@@ -50,6 +57,29 @@ class Candidate:
             return 0.0
         level = float(book.levels[earned[-1]])
         return float(wealth[earned[-1]]) if math.isnan(level) else level
+
+    def excess(self, book: Book, *, nats: float) -> float:
+        """How far its loss seems to exceed the claim, by its growth there beyond `nats`.
+
+        A growth of `g` nats a draw is what an excess of about `sqrt(8 g)` gives where both sides
+        are about equally likely; an excess in delta alone has its growth, too. Along the levels the
+        root of the growth falls in about a straight line, so that two low levels foretell the
+        claim's after few draws. With more draws the claim's own wealth decides: a pair at its claim
+        has spent them and earned nothing.
+        """
+        draws, place, wealth = self.bettor.draws, book.place, self.bettor.log_wealth
+        if draws == 0:
+            return 0.0
+        roots = np.sqrt(np.maximum(wealth - nats, 0.0))
+        low, middle = compared_levels(place)
+        foretold = roots[place]
+        if low < middle and roots[middle] > 0.0:
+            ahead = book.levels[place] - book.levels[middle]
+            slope = (roots[middle] - roots[low]) / (book.levels[middle] - book.levels[low])
+            foretold = max(foretold, roots[middle] + slope * ahead)
+        own = wealth[place]
+        most = math.copysign(math.sqrt(abs(own)), own) + _SLACK
+        return float(math.sqrt(8.0 / draws) * max(min(foretold, most), 0.0))
 
     def record(self, place: int) -> PairRecord:
         """Its line in the history."""
@@ -86,9 +116,14 @@ class Scheduler:
         """The pair that showed most."""
         return max(self.candidates, key=self._rank, default=None)
 
+    @property
+    def _luck(self) -> float:
+        """The nats that the luckiest of all pairs met may have earned."""
+        return 1.0 + math.log(max(self.met, 1))
+
     def score(self, candidate: Candidate) -> float:
-        """Its privacy loss so far, beyond what the luckiest of all pairs met would show."""
-        return candidate.score(self._book, nats=1.0 + math.log(max(self.met, 1)))
+        """Its privacy loss so far, and the excess that it promises, both beyond luck."""
+        return candidate.shown(self._book, nats=self._luck) + self._promise(candidate)
 
     def is_earning(self, candidate: Candidate) -> bool:
         """Whether it has earned something against the claim."""
@@ -96,7 +131,8 @@ class Scheduler:
 
     def next(self) -> tuple[Candidate | None, int]:
         """Which pair gets how many draws next; None stands for a pair not met yet."""
-        earning = [one for one in self.candidates if one.gain > 0.0 and self.is_earning(one)]
+        open_ones = [one for one in self.candidates if self._may_go_on(one)]
+        earning = [one for one in open_ones if one.gain > 0.0 and self.is_earning(one)]
         if earning:
             return self._best_of(earning)
         look = self._look(max(self.met - 1, 0))
@@ -104,16 +140,17 @@ class Scheduler:
         new = next(short, None)
         if new is not None:  # it got a draw or two, to see how long they take
             return self._comparing(new, look - new.bettor.draws)
-        nothing_found = max(map(self.score, self.candidates), default=0.0) <= 0.0
-        if self._spent_comparing <= self._spent_on_best or nothing_found:
-            best = self._promotable()
+        worth = [one for one in open_ones if self.score(one) > 0.0]
+        if not worth or self._spent_comparing <= self._spent_on_best:
+            best = self._promotable(open_ones)
             if best is not None:
                 return self._comparing(
                     best, math.ceil(self._goal(best.rung + 1)) - best.bettor.draws
                 )
             if not self.closed:
                 return self._comparing(None, self._look(self.met))
-        return self._best_of(self.candidates) if self.candidates else (None, 0)
+        among = worth or open_ones or self.candidates
+        return self._best_of(among) if among else (None, 0)
 
     def enter(self, candidate: Candidate) -> None:
         """Add a new pair."""
@@ -135,7 +172,9 @@ class Scheduler:
                 self._reached.append(0)
             self._reached[candidate.rung] += 1
         if len(self.candidates) > _MAX_CANDIDATES:  # memory does not grow with the pairs
-            self.candidates.remove(min(self.candidates, key=self._rank))
+            strongest = self.strongest
+            others = [one for one in self.candidates if one is not strongest]
+            self.candidates.remove(min(others, key=self._prospect))
 
     def _comparing(self, candidate: Candidate | None, draws: int) -> tuple[Candidate | None, int]:
         self._spent_comparing += draws
@@ -149,23 +188,47 @@ class Scheduler:
         """Draws that a pair has had when it reaches a rung."""
         return float(self._cheapest_look) * float(_HALVING) ** rung
 
-    def _promotable(self) -> Candidate | None:
+    def _promotable(self, among: list[Candidate]) -> Candidate | None:
         """The best pair of the highest rung from which less than a third was promoted."""
         for rung in reversed(range(len(self._reached))):
             higher = self._reached[rung + 1] if rung + 1 < len(self._reached) else 0
-            waiting = [one for one in self.candidates if one.rung == rung]
+            waiting = [one for one in among if one.rung == rung]
             if waiting and higher < self._reached[rung] // _HALVING:
-                return max(waiting, key=self._rank)
+                return max(waiting, key=self._prospect)
         return None
 
+    def _may_go_on(self, candidate: Candidate) -> bool:
+        """Whether it has earned at the claim, or had less than its share of the draws."""
+        if candidate.log_wealth(self._book.place) >= self._luck or len(self.candidates) == 1:
+            return True
+        return candidate.bettor.draws + self._more(candidate) <= _MAX_SHARE * self.draws
+
     def _best_of(self, among: list[Candidate]) -> tuple[Candidate, int]:
-        """The best score; among those close to it, the pair with the fewest draws."""
-        best = max(map(self.score, among))
-        close = [one for one in among if self.score(one) >= _CLOSE * best]
+        """The best promise; among those close to it, the pair with the fewest draws."""
+        measure = self._promise if max(map(self._promise, among)) > 0.0 else self._fresh_score
+        best = max(map(measure, among))
+        close = [one for one in among if measure(one) >= _CLOSE * best]
         chosen = min(close, key=lambda one: (one.bettor.draws, one.number))
-        wanted = max(self._first_look, chosen.bettor.draws // 4)
+        wanted = self._more(chosen)
         self._spent_on_best += wanted
         return chosen, wanted
+
+    def _more(self, candidate: Candidate) -> int:
+        """Draws that it gets next if it is the best."""
+        return max(self._first_look, candidate.bettor.draws // 4)
+
+    def _promise(self, candidate: Candidate) -> float:
+        """Its excess over the claim beyond the luck of all pairs met."""
+        return candidate.excess(self._book, nats=self._luck)
+
+    def _fresh_score(self, candidate: Candidate) -> float:
+        """Its score, which counts for less the more draws it had without promising anything."""
+        patience = max(self.draws / _PATIENCE_SHARE, self._first_look)
+        return self.score(candidate) / (1.0 + candidate.bettor.draws / patience)
+
+    def _prospect(self, candidate: Candidate) -> tuple[float, float, float, float, int]:
+        """What it promises at the claim; then what it has shown."""
+        return self._promise(candidate), self._fresh_score(candidate), *self._rank(candidate)[1:]
 
     def _rank(self, candidate: Candidate) -> tuple[float, float, float, int]:
         """The loss shown; then the wealth at the lowest level: whether it shows anything at all.

@@ -1,6 +1,6 @@
 """Bets against a claim: payoffs, the bettor of one pair, and the wealth of the whole audit."""
 
-from dpaudit.betting.account import CLAIM_SHARE, OWN_SHARE, Account, Stake
+from dpaudit.betting.account import CLAIM_SHARE, OWN_SHARE, Account, Stake, compared_levels
 from dpaudit.betting.bettor import Book, PairBettor, book_for
 from dpaudit.betting.leak import (
     draws_for_leak,

@@ -51,13 +51,25 @@ def levels_around(strength: float, *, shares: Floats, ratio: float) -> tuple[Flo
 
 
 def open_levels(levels: Floats, place: int, settled: int, ahead: int) -> Index:
-    """Every level up to the claim that is not settled, and some `ahead`; always the claim.
+    """Every level up to the claim that is not settled, and some `ahead`.
+
+    The claim stays open, and so do two low levels, at which pairs are compared.
 
     >>> print(open_levels(np.arange(9.0), 4, 2, 1), open_levels(np.arange(9.0), 4, 6, 2))
-    [2 3 4] [4 6 7]
+    [0 1 2 3 4] [0 1 4 6 7]
     """
     last = min(max(place + 1, settled + ahead), len(levels))
-    return np.unique(np.append(np.arange(settled, last), place))
+    return np.unique([*compared_levels(place), *range(settled, last), place])
+
+
+def compared_levels(place: int) -> tuple[int, int]:
+    """Two low levels at which every pair is bet on: their growth foretells that at the claim.
+
+    >>> levels, place = levels_around(1.0, shares=FINE_SHARES, ratio=1.02)
+    >>> print(levels[list(compared_levels(place))])
+    [0.1 0.5]
+    """
+    return 0, place // 4
 
 
 @dataclass(frozen=True, slots=True)
