@@ -3,6 +3,7 @@
 from dpaudit.auditing.audit import audit
 from dpaudit.auditing.betting_loop import BettingLoop
 from dpaudit.auditing.budget import DEFAULT_SAMPLES, ROUND_SHARE, Budget, Speed
+from dpaudit.auditing.certifying_draws import CertifyingLimit, FreshDraws, draws_for_promise
 from dpaudit.auditing.compare import SamplesInHand, compare_samples, in_hand
 from dpaudit.auditing.ledger import Ledger
 from dpaudit.auditing.measure import EpsilonBound, measure_epsilon, paired_correlation

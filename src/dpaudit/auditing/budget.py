@@ -63,6 +63,11 @@ class Budget:
         return self._clock() - self._start
 
     @property
+    def left(self) -> int:
+        """Draws not spent yet."""
+        return max(self.samples - self.spent, 0)
+
+    @property
     def hurry(self) -> float:
         """How many times larger batches should be when time, not draws, runs out; at least 1."""
         if self.seconds is None or self.spent == 0:

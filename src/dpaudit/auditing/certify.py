@@ -20,7 +20,12 @@ from dpaudit.auditing.budget import (
     CHOOSING_SECONDS,
     FITTING_SECONDS,
     MAX_CERTIFYING_DRAWS,
-    Budget,
+)
+from dpaudit.auditing.certifying_draws import (
+    CHOOSING_SHARE,
+    CertifyingLimit,
+    FreshDraws,
+    draws_for_promise,
 )
 from dpaudit.auditing.output_histogram import HistogramCounter
 from dpaudit.auditing.rounds import MAX_CALL, CountedCalls, Fresh, count_calls
@@ -38,7 +43,6 @@ from dpaudit.testers import levels_of
 
 EventChoice = Callable[..., tuple[Event, bool]]  # as `strongest_event`
 
-CHOOSING_SHARE = 0.4  # of the certifying draws: a refutation can come too early to choose an event
 _DRAWING_SHARE = 0.9  # of the time left, when the number of draws is estimated
 _DRAWS_WORTH_SHARING = 1_000  # if fewer fit into the time, all of them certify
 
@@ -115,17 +119,18 @@ def certify_on_draws(
     run: Run,
     seen: SeenOutputs,
     *,
-    draws: int,
+    draws: FreshDraws,
     stream: Stream = Stream.CERTIFY,
     choose: EventChoice = strongest_event,
 ) -> Counterexample | None:
-    """Certify on `draws` fresh draws of each side; None if the budget allows none.
+    """Certify on as many fresh draws as the event's promise asks for; None if none are allowed.
 
     If the time is limited, the event is chosen on as many outputs as the time allows, and certified
     on as many draws as come in time, whatever they show.
     """
     budget = run.budget
-    planned = min(draws, budget.affordable(by=budget.until(_DRAWING_SHARE)) // 2)
+    in_time = budget.affordable(by=budget.until(_DRAWING_SHARE, by=draws.by)) // 2
+    planned = min(draws.most, MAX_CERTIFYING_DRAWS // 2, in_time)
     if planned < 1:
         return None
     seen = replace(
@@ -136,31 +141,27 @@ def certify_on_draws(
     level = _level(run.claim, seen, seen.sample.thinned(budget.steps(FITTING_SECONDS)))
     chosen = _choose(seen, planned, run.alpha, choose, level)
     budget.forget_work()
-    draws = min(draws, (budget.samples - budget.spent) // 2)
-    fresh = run.rounds(seen.pair, draws, stream)
     limited = budget.seconds is not None
+    most = min(_planned(seen, chosen, draws, run.alpha, anytime=limited), budget.left // 2)
+    fresh = run.rounds(seen.pair, most, stream, by=draws.by)
     return _counted(seen, chosen, fresh, alpha=run.alpha, seed=fresh.seed, anytime=limited)
 
 
 def certify_candidate(run: Run, candidate: Candidate) -> Counterexample | None:
     """Certify what the bets on a pair have found, with what is left of the budget."""
     make_ready()
-    left, share = draws_left(run.budget), CHOOSING_SHARE
+    limit = CertifyingLimit.of(run.budget, run.certify, seen=candidate.bettor.draws)
     if run.budget.seconds is not None and run.budget.affordable() < _DRAWS_WORTH_SHARING:
-        share = 0.0  # the event is chosen on the outputs that were bet on
-    _learn_more(run, candidate, int(left * share))
-    return certify_on_draws(run, seen_of(run, candidate), draws=int(left * (1.0 - share)) // 2)
+        limit = replace(limit, choosing=0)  # the event is chosen on the outputs that were bet on
+    _learn_more(run, candidate, limit)
+    return certify_on_draws(run, seen_of(run, candidate), draws=limit.fresh(limit.choosing))
 
 
-def draws_left(budget: Budget) -> int:
-    """How many draws may still go into a certificate, both sides together."""
-    return min(MAX_CERTIFYING_DRAWS, budget.samples - budget.spent)
-
-
-def _learn_more(run: Run, candidate: Candidate, draws: int) -> None:
+def _learn_more(run: Run, candidate: Candidate, limit: CertifyingLimit) -> None:
     """Draw more outputs of the pair to choose the event on; they are not bet on."""
+    draws = limit.choosing
     made, most = 0, max(min(MAX_CALL, -(-draws // 2)), 1)
-    number, by = candidate.number, run.budget.until(CHOOSING_SHARE)
+    number, by = candidate.number, run.budget.until(CHOOSING_SHARE, by=limit.by)
     while size := run.budget.timely(min(most, draws - made), key=number, by=by):
         seed = run.seed(Stream.CHOOSE, made)
         batch, table = run.draw_labelled(candidate.pair, number, size, seed)
@@ -193,6 +194,19 @@ def _choose(
         last=seen.encoder.last,
     )
     return _Chosen(event=event, from_data=from_data, delta=delta)
+
+
+def _planned(
+    seen: SeenOutputs, chosen: _Chosen, draws: FreshDraws, alpha: float, *, anytime: bool
+) -> int:
+    """How many fresh draws of a side the event asks for, by its hits on what was seen."""
+    sample = seen.sample
+    holds = chosen.event.holds(sample.table)
+    sides = [(float(side[holds].sum()), float(side.sum())) for side in (sample.ones, sample.zeros)]
+    likely, unlikely = sides if chosen.from_data else sides[::-1]
+    return draws_for_promise(
+        likely, unlikely, draws, delta=chosen.delta, alpha=alpha, anytime=anytime
+    )
 
 
 def _counted(

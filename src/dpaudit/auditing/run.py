@@ -17,6 +17,7 @@ import numpy as np
 from dpaudit._version import __version__
 from dpaudit.architecture import Source
 from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.certifying_draws import CERTIFY, Certify
 from dpaudit.auditing.rounds import Rounds
 from dpaudit.claims import Claim
 from dpaudit.mechanism import LabelledOutputs, Watch, draw_labelled, draw_side, noting
@@ -69,6 +70,7 @@ class Run:
     budget: Budget
     entropy: int
     floats: FloatView = "real"
+    certify: Certify = "fast"
     progress: Callable[[Progress], None] | None = None
     warnings: list[str] = field(default_factory=list)
     encoder: Encoder = field(init=False)
@@ -263,6 +265,15 @@ def check_floats(floats: Any, tester: Any = None) -> None:
     if floats != "real" and not isinstance(tester, BettingTester | None):
         raise ValueError(
             f"floats={floats!r} needs the tester that bets, got {tester!r}. Leave out one of them."
+        )
+
+
+def check_certify(certify: Any) -> None:
+    """Refuse an unknown way to certify."""
+    if certify not in CERTIFY:
+        raise ValueError(
+            f'certify must be "fast" or "sharp", got {certify!r}. "fast" spends on a certificate '
+            'what its event is worth, "sharp" 80 000 draws or more.'
         )
 
 

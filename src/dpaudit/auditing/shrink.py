@@ -15,13 +15,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.budget import FITTING_SECONDS, Budget
-from dpaudit.auditing.certify import (
-    CHOOSING_SHARE,
-    SeenOutputs,
-    certify,
-    certify_on_draws,
-    seen_outputs,
-)
+from dpaudit.auditing.certify import SeenOutputs, certify, certify_on_draws, seen_outputs
+from dpaudit.auditing.certifying_draws import CHOOSING_SHARE, MIN_CERTIFYING_DRAWS, FreshDraws
 from dpaudit.auditing.run import (
     Run,
     Stream,
@@ -148,10 +143,12 @@ class Shrinker:
         outputs = self._draw(pair, choosing)
         if min(map(len, outputs)) == 0:
             return None
+        most = self._certifying // 2 - choosing
+        least = min(MIN_CERTIFYING_DRAWS, most) if self._run.certify == "fast" else most
         found = certify_on_draws(
             self._run,
             self._seen(pair, outputs),
-            draws=self._certifying // 2 - choosing,
+            draws=FreshDraws(least=least, most=most),
             stream=Stream.CERTIFY_SIMPLEST,
             choose=plainest_event,
         )

@@ -13,7 +13,8 @@ import math
 from collections.abc import Sized
 
 from dpaudit.auditing.budget import ROUND_SHARE
-from dpaudit.auditing.certify import CHOOSING_SHARE, certify_on_draws, draws_left, seen_outputs
+from dpaudit.auditing.certify import certify_on_draws, seen_outputs
+from dpaudit.auditing.certifying_draws import CHOOSING_SHARE, CertifyingLimit
 from dpaudit.auditing.ledger import Ledger
 from dpaudit.auditing.run import Findings, Run, Stream
 from dpaudit.auditing.trial_pairs import TrialPairs
@@ -207,9 +208,9 @@ class TrialLoop:
         assert self._latest is not None
         run, (trial, pair, *seen) = self.run, self._latest
         run.watch.refuse_frozen()
-        left = draws_left(run.budget)
-        missing = max(int(left * CHOOSING_SHARE) // 2 - len(seen[0]), 0)
-        until = run.budget.until(CHOOSING_SHARE)
+        limit = CertifyingLimit.of(run.budget, run.certify, seen=2 * len(seen[0]))
+        missing = max(limit.choosing // 2 - len(seen[0]), 0)
+        until = run.budget.until(CHOOSING_SHARE, by=limit.by)
         more = run.rounds(pair, missing, Stream.CHOOSE, at_least=1, by=until)
         data, neighbour = map(joined, zip(seen, more.joined(), strict=True))
         chosen = seen_outputs(
@@ -220,7 +221,7 @@ class TrialLoop:
             watch=run.watch,
             number=trial,
         )
-        return certify_on_draws(run, chosen, draws=(left - 2 * missing) // 2)
+        return certify_on_draws(run, chosen, draws=limit.fresh(2 * missing))
 
     def findings(self, found: Counterexample | None) -> Findings:
         """All that the trials found."""

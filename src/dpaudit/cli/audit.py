@@ -58,6 +58,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 )
 @options.count("--samples", "The largest number of draws (default 300000).", least=1)
 @options.positive("--seconds", "Stop after S seconds.")
+@options.certify
 @options.seed
 @options.floats
 @options.one_at_a_time
@@ -149,7 +150,9 @@ def _run(values: dict[str, Any]) -> Audit:
     neighbours = read_neighbours(values)
     tester = options.read_tester(values["tester"], values["trials"])
     settings: dict[str, Any] = {} if tester is None else {"tester": tester}
-    settings |= {name: values[name] for name in ("alpha", "samples", "seconds", "on_error")}
+    settings |= {
+        name: values[name] for name in ("alpha", "samples", "seconds", "on_error", "certify")
+    }
     settings |= {"floats": options.read_floats(values), "rng": values["seed"]}
     one_at_a_time = values["one_at_a_time"]
     subject = read_subject(values["target"], claim, neighbours, one_at_a_time=one_at_a_time)

@@ -133,6 +133,11 @@ floats = choice(
     *("real", "bits"),
     words="Read floats as real numbers, or as bits, which also tests how they are rounded.",
 )
+certify = choice(
+    "--certify",
+    *("fast", "sharp"),
+    words="After a refutation: as many draws as the counterexample is worth, or 80000 and more.",
+)
 quiet = flag("--quiet", words="Print only the line with the verdict, and no progress.")
 one_at_a_time = flag(
     "--one-at-a-time", words="TARGET returns one output per call: f(data) or f(data, rng)."
