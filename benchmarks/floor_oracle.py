@@ -7,8 +7,11 @@ cells; the best bet is found by numerical search over the closed forms.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import optimize
@@ -35,7 +38,7 @@ class Sides:
     def log_odds(self) -> Floats:
         """The log-odds of the data in each cell."""
         ours, theirs = (np.log(np.maximum(side, _LEAST)) for side in (self.data, self.neighbour))
-        return np.clip(ours - theirs, -60.0, 60.0)
+        return np.asarray(np.clip(ours - theirs, -60.0, 60.0))
 
     def growth(self, up: Floats, down: Floats) -> Floats:
         """The expected log-payoff per draw, given the log-payoffs in each cell."""
@@ -64,7 +67,7 @@ def best_growth(sides: Sides, claim: Claim) -> float:
 def _log_payoffs(
     log_odds: Floats, epsilon: float, delta: float, tilt: float, down: float, up: float
 ) -> tuple[Floats, Floats]:
-    """`log S_P` and `log S_Q` of the closed form with `a/b = e^tilt`, bet on up to these margins."""
+    """`log S_P` and `log S_Q` of the closed form, `a/b = e^tilt`, bet on up to these margins."""
     a = 2.0 * expit(tilt)
     b, shrink, grow = 2.0 - a, math.exp(-epsilon), math.exp(epsilon)
     lowest, highest = tilt - epsilon - down, tilt + epsilon + up
@@ -94,16 +97,23 @@ def _point_growth(sides: Sides, epsilon: float, delta: float) -> float:
         return -float(found.fun)
     best = 0.0
     for down, up in ((-60.0, 0.0), (0.0, -60.0), (0.0, 0.0), (1.0, 1.0)):  # logarithms, to start at
-        start = np.array([0.0, down, up])
-        for _ in range(3):  # starting again frees a search that is stuck
-            found = optimize.minimize(
-                lambda at: -1e6 * grown(at[0], *np.exp(np.clip(at[1:], -60.0, 5.0))),
-                start, method="Nelder-Mead",
-                options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2_000},
-            )  # fmt: skip
-            start = found.x
-        best = max(best, -float(found.fun) / 1e6)
+        value = _highest(
+            lambda at: 1e6 * grown(at[0], *np.exp(np.clip(at[1:], -60.0, 5.0))), [0.0, down, up]
+        )
+        best = max(best, value / 1e6)
     return best
+
+
+def _highest(function: Callable[[Floats], float], start: list[float]) -> float:
+    """The highest value of a function near a start; starting again frees a search that is stuck."""
+    place, value = np.array(start), -math.inf
+    for _ in range(3):
+        found: Any = optimize.minimize(  # type: ignore[call-overload]
+            lambda at: -function(at), place, method="Nelder-Mead",
+            options={"xatol": 1e-7, "fatol": 1e-10, "maxiter": 3_000},
+        )  # fmt: skip
+        place, value = np.asarray(found.x, dtype=np.float64), -float(found.fun)
+    return value
 
 
 def _profile_growth(sides: Sides, claim: GaussianDP) -> float:
@@ -157,17 +167,6 @@ def _renyi_growth(sides: Sides, order: float, epsilon: float) -> float:
             return -1.0
         return float(sides.growth(np.log(up), np.log(down)))
 
-    best = 0.0
-    for clip in (0.5, 1.0, 2.0, 4.0):
-        for share in (0.02, 0.2):
-            start = np.array([math.log(clip), math.log(share), math.log(share), 0.0])
-            for _ in range(2):
-                found = optimize.minimize(
-                    lambda at: -grown(at),
-                    start,
-                    method="Nelder-Mead",
-                    options={"maxiter": 3_000, "fatol": 1e-10},
-                )
-                start = found.x
-            best = max(best, -float(found.fun))
-    return best
+    starts = itertools.product((0.5, 1.0, 2.0, 4.0), (0.02, 0.2))
+    points = [[math.log(clip), math.log(share), math.log(share), 0.0] for clip, share in starts]
+    return max(0.0, *(_highest(grown, point) for point in points))
