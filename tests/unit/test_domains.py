@@ -32,10 +32,11 @@ DOMAINS: list[Domain] = [
     ("domain", "edges"),
     [
         (floats(0, 1), (1.0, 0.0, 0.5)),
-        (floats(-1, 1), (1.0, -1.0, 0.0)),
-        (floats(-1, 3), (3.0, -1.0, 0.0, 1.0)),
+        (floats(-1, 1), (1.0, -1.0, 0.0, 1e-6, -1e-6)),
+        (floats(-1000, 1000), (1000.0, -1000.0, 0.0, 1.0, -1.0, 1e-6, -1e-6)),
+        (floats(-1, 3), (3.0, -1.0, 0.0, 1.0, 1e-6, -1e-6)),
         (floats(2, 2), (2.0,)),
-        (integers(-4, 10), (10, -4, 0, 1, 3)),
+        (integers(-4, 10), (10, -4, 0, 1, 3, -1)),
         (integers(1, 1), (1,)),
         (categories("a", "b", "c"), ("a", "c")),
         (categories("a"), ("a",)),
@@ -47,6 +48,11 @@ DOMAINS: list[Domain] = [
 )
 def test_edges(domain: Domain, edges: tuple[Any, ...]) -> None:
     assert domain.edges() == edges
+
+
+def test_rows_of_numbers_around_zero_have_a_row_of_zeros_among_their_edges() -> None:
+    model = records(x=floats(-1000, 1000), y=floats(-1000, 1000), label=categories("a", "b"))
+    assert {"x": 0.0, "y": 0.0, "label": "a"} in model.edges()
 
 
 def test_edges_of_vectors() -> None:

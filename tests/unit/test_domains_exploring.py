@@ -267,7 +267,7 @@ def test_many_fields_are_simplified_together_and_one_by_one() -> None:
         (floats(0, 1), 5, (1.0, 0.0, 0.5, 0.25, 0.75)),
         (floats(0, 1), 1, (1.0, 0.0, 0.5)),
         (integers(0, 3), 10, (3, 0, 1, 2)),
-        (integers(-8, 8), 3, (8, -8, 0, 1)),
+        (integers(-8, 8), 3, (8, -8, 0, 1, -1)),
         (categories(*"abcdefg"), 3, ("a", "g", "d")),
         (categories(*"abc"), 9, ("a", "c", "b")),
         (

@@ -152,3 +152,55 @@ def test_a_pair_that_lost_bets_goes_before_one_on_which_nothing_was_bet() -> Non
     for one in (unlucky, silent):
         ours.enter(one)
     assert ours.strongest is unlucky
+
+
+def borderline(number: int, *, draws: int) -> Candidate:
+    """A pair at its claim: it earns at the levels below, and never at the claim."""
+    one = candidate(number, -2.0, draws=draws)
+    one.bettor.log_wealth[:2] = draws / 50, draws / 200
+    return one
+
+
+def test_a_pair_at_its_claim_gets_at_most_a_quarter_of_the_draws() -> None:
+    ours, total = scheduler(300_000), 0
+    first = borderline(0, draws=0)
+    while total < 300_000:
+        chosen, wanted = ours.next()
+        if chosen is None:
+            chosen = candidate(ours.met, -1.0) if ours.met else first
+            ours.enter(chosen)
+        assert isinstance(chosen.bettor, FakeBettor)
+        chosen.bettor.draws += wanted
+        total += wanted
+        if chosen is first:
+            draws = first.bettor.draws
+            first.bettor.log_wealth[:2] = draws / 50, draws / 200
+        ours.update(chosen, chosen.log_wealth(2))
+    assert 10_000 < first.bettor.draws <= 75_000
+
+
+def test_a_fresh_pair_that_foretells_an_excess_goes_before_one_with_many_draws_at_its_claim() -> (
+    None
+):
+    ours, old, fresh = (
+        scheduler(300_000),
+        borderline(0, draws=40_000),
+        candidate(1, 1.0, draws=3000),
+    )
+    fresh.bettor.log_wealth[:2] = 60.0, 50.0
+    for one in (old, fresh):
+        ours.enter(one)
+        ours.update(one, one.log_wealth(2))
+    assert ours.score(old) > 0.0
+    ours.closed = True
+    assert ours.next()[0] is fresh
+
+
+def test_of_two_pairs_that_show_the_same_level_the_one_that_grows_at_the_claim_scores_more() -> (
+    None
+):
+    ours, slow, quick = scheduler(), candidate(0, 3.0, draws=1000), candidate(1, 9.0, draws=1000)
+    for one in (slow, quick):
+        ours.enter(one)
+    assert slow.shown(FakeBook(), nats=2.0) == quick.shown(FakeBook(), nats=2.0)  # type: ignore[arg-type]
+    assert ours.score(quick) > ours.score(slow)

@@ -23,6 +23,7 @@ from dpaudit.errors import InvalidDomain
 JUMP_SHARE = 0.2  # of the changes of a number: to an edge, however far
 STEP_DECADES = 6.0  # from a step as wide as the range down to the smallest
 MAX_SMALL = 1000  # whole numbers up to here read more easily than digits behind the point
+NEAR_ZERO = 1e-6  # an edge beside 0: a scale or a sign taken from the data may turn there
 EPOCH = date(1970, 1, 1)
 
 
@@ -34,8 +35,11 @@ class FloatRange(Refinable):
     high: float
 
     def edges(self) -> tuple[float, ...]:
-        zero = (0.0,) if self.low <= 0.0 <= self.high else ()
-        return tuple(dict.fromkeys((self.high, self.low, *zero, between(self.low, self.high, 0.5))))
+        """Both ends, 0, the middle, and numbers near 0 where it lies inside."""
+        near = (1.0, -1.0, NEAR_ZERO, -NEAR_ZERO) if self.low < 0.0 < self.high else ()
+        plain = (0.0, between(self.low, self.high, 0.5), *near)
+        inside = (number for number in plain if self.low <= number <= self.high)
+        return tuple(dict.fromkeys((self.high, self.low, *inside)))
 
     def draw_anywhere(self, rng: np.random.Generator) -> float:
         return between(self.low, self.high, rng.random())
@@ -102,9 +106,10 @@ class IntegerRange(Refinable):
     high: int
 
     def edges(self) -> tuple[int, ...]:
-        plain = [number for number in (0, 1) if self.low <= number <= self.high]
-        middle = (self.low + self.high) // 2
-        return tuple(dict.fromkeys((self.high, self.low, *plain, middle)))
+        """Both ends, 0, 1, the middle and -1, if inside."""
+        near = (0, 1, (self.low + self.high) // 2, -1)
+        inside = (number for number in near if self.low <= number <= self.high)
+        return tuple(dict.fromkeys((self.high, self.low, *inside)))
 
     def draw_anywhere(self, rng: np.random.Generator) -> int:
         return int(rng.integers(self.low, self.high, endpoint=True))
@@ -225,7 +230,7 @@ def floats(low: float, high: float) -> FloatRange:
     """Records that are real numbers in [low, high].
 
     >>> print(floats(-1, 1), floats(-1, 1).edges())
-    floats(-1, 1) (1.0, -1.0, 0.0)
+    floats(-1, 1) (1.0, -1.0, 0.0, 1e-06, -1e-06)
     """
     low, high = bounds("floats", low, high)
     return FloatRange(low=low, high=high)

@@ -193,12 +193,18 @@ class Records(Product):
     fields: tuple[tuple[str, Refinable], ...]
 
     def plain_edges(self) -> tuple[dict[str, Any], ...]:
-        """All fields at their first edge; one field at its second edge; all at their second."""
+        """All fields at their first edge; one at its second; numbers at 0; all at their second.
+
+        Zero is tried where it lies between the bounds: it is the third edge of such a field.
+        """
         tops = {name: domain.edges() for name, domain in self.fields}
         first = {name: edges[0] for name, edges in tops.items()}
         varied = {name: edges[1] for name, edges in tops.items() if len(edges) > 1}
+        zeros = {name: edges[2] for name, edges in tops.items() if _has_zero_third(edges)}
         found = (first, *({**first, name: value} for name, value in varied.items()))
-        return (*found[: MAX_EDGES - 1], {**first, **varied}) if len(varied) > 1 else found
+        both = ({**first, **varied},) if len(varied) > 1 else ()
+        plain = ({**first, **zeros},) if zeros else ()
+        return (*found[: MAX_EDGES - len(both) - len(plain)], *plain, *both)
 
     def released(self, record: Mapping[str, Any]) -> dict[str, Any]:
         domains = dict(self.fields)
@@ -301,3 +307,8 @@ def named_fields(
                 f"{domain!r}."
             )
     return tuple((name, refinable(domain)) for name, domain in given.items())
+
+
+def _has_zero_third(edges: tuple[Any, ...]) -> bool:
+    """Whether both ends and then 0 are the first edges of a field."""
+    return len(edges) > 2 and isinstance(edges[2], (int, float)) and edges[2] == 0
