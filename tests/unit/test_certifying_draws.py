@@ -13,6 +13,7 @@ import dpaudit
 from dpaudit.auditing import Budget, CertifyingLimit, FreshDraws, draws_for_promise
 from dpaudit.auditing.certifying_draws import FREE_DRAWS, MIN_CERTIFYING_DRAWS, SEARCH_FACTOR
 from dpaudit.bounds import proportion_anytime
+from dpaudit.results import Tally
 
 MANY = FreshDraws(least=1, most=10**7)
 
@@ -35,7 +36,7 @@ def test_the_planned_draws_certify_95_percent_and_one_draw_less_does_not(
 ) -> None:
     p, q = p_hits / 1000, q_hits / 1000
     seen = (p_hits, 1000), (q_hits, 1000)
-    draws = draws_for_promise(*seen, MANY, delta=delta, alpha=alpha)
+    draws = draws_for_promise(*seen, MANY, level=(0.0, delta), alpha=alpha)
     wanted = 0.95 * math.log((p - delta) / q)
     assert expected_epsilon(p, q, draws, delta=delta, alpha=alpha) >= wanted
     assert expected_epsilon(p, q, draws - 1, delta=delta, alpha=alpha) < wanted
@@ -45,8 +46,8 @@ def test_the_planned_draws_certify_95_percent_and_one_draw_less_does_not(
 
 def test_bounds_that_hold_at_any_time_are_planned_with_more_draws() -> None:
     seen = (700, 1000), (200, 1000)
-    draws = draws_for_promise(*seen, MANY, delta=0.0, alpha=0.05, anytime=True)
-    assert draws > draws_for_promise(*seen, MANY, delta=0.0, alpha=0.05)
+    draws = draws_for_promise(*seen, MANY, level=(1.0, 0.0), alpha=0.05, anytime=True)
+    assert draws > draws_for_promise(*seen, MANY, level=(1.0, 0.0), alpha=0.05)
     bounds = [
         (
             proportion_anytime(math.floor(0.7 * size), size, 0.025)[0],
@@ -72,15 +73,15 @@ def test_all_draws_are_made_where_no_number_is_enough(
     likely: tuple[int, int], unlikely: tuple[int, int], delta: float
 ) -> None:
     fresh = FreshDraws(least=1_000, most=20_000)
-    assert draws_for_promise(likely, unlikely, fresh, delta=delta, alpha=1e-6) == 20_000
+    assert draws_for_promise(likely, unlikely, fresh, level=(0.0, delta), alpha=1e-6) == 20_000
 
 
 def test_no_fewer_draws_than_the_least_are_planned() -> None:
     seen = (700, 1000), (200, 1000)
-    enough = draws_for_promise(*seen, MANY, delta=0.0, alpha=1e-6)
+    enough = draws_for_promise(*seen, MANY, level=(1.0, 0.0), alpha=1e-6)
     for least in (1, enough // 2, enough, 2 * enough):
         fresh = FreshDraws(least=least, most=4 * enough)
-        planned = draws_for_promise(*seen, fresh, delta=0.0, alpha=1e-6)
+        planned = draws_for_promise(*seen, fresh, level=(1.0, 0.0), alpha=1e-6)
         assert planned == pytest.approx(max(least, enough), rel=0.005)  # whole hits move it a bit
         assert planned >= least
 
@@ -168,3 +169,22 @@ def test_the_same_seed_gives_the_same_certificate(certify: str) -> None:
 def test_an_unknown_way_to_certify_is_refused() -> None:
     with pytest.raises(ValueError, match=r'certify must be "fast" or "sharp", got \'slow\''):
         audited(0.7, certify="slow")
+
+
+def test_an_excess_in_delta_alone_is_planned_by_its_delta() -> None:
+    """The event was never seen on the other side: half of the excess is certified, no more."""
+    (hits, seen), (epsilon, delta), alpha = (272, 100_000), (1.0, 0.001), 1e-6
+    fresh = FreshDraws(least=1, most=20_000, most_for_delta=10**7)
+    draws = draws_for_promise((hits, seen), (0, seen), fresh, level=(epsilon, delta), alpha=alpha)
+    p = hits / seen
+
+    def certified(size: int) -> float:
+        above = Tally.of(math.floor(size * p), size, alpha=alpha, anytime=False)
+        below = Tally.of(0, size, alpha=alpha, anytime=False)
+        return above.lower - math.e * below.upper
+
+    assert draws > fresh.most
+    assert certified(draws) >= delta + 0.5 * (p - delta) > certified(draws // 2)
+    limited = FreshDraws(least=1, most=20_000, most_for_delta=draws // 2)
+    plan = draws_for_promise((hits, seen), (0, seen), limited, level=(epsilon, delta), alpha=alpha)
+    assert plan == draws // 2

@@ -92,12 +92,13 @@ def test_the_defaults_are_those_of_the_library(fake: FakeAudit) -> None:
         "rng": None,
         "floats": "real",
         "on_error": "output",
+        "certify": "fast",
     }
 
 
 def test_the_options_are_handed_over(fake: FakeAudit) -> None:
     given = ("--alpha", "0.01", "--samples", "5000", "--seconds", "2.5", "--seed", "7")
-    run(*GOOD, *given, "--floats", "bits")
+    run(*GOOD, *given, "--floats", "bits", "--certify", "sharp")
     options = {name: value for name, value in fake.options.items() if name != "progress"}
     assert options == {
         "finder": "auto",
@@ -107,6 +108,7 @@ def test_the_options_are_handed_over(fake: FakeAudit) -> None:
         "rng": 7,
         "floats": "bits",
         "on_error": "output",
+        "certify": "sharp",
     }
 
 

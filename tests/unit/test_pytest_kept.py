@@ -86,7 +86,7 @@ def test_a_folder_that_cannot_be_written_costs_a_warning_and_no_more(
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(
         [
-            "*PrivacyViolation: count is not 1-DP: epsilon >= 7.36",
+            "*PrivacyViolation: count is not 1-DP: epsilon >= 6.3",
             "warning: a counterexample could not be kept: *",
             "warning: a kept counterexample was ignored: *",
             "warning: an audit could not be saved: *",

@@ -32,18 +32,18 @@ def test_turn():
 # --- what a user reads ----------------------------------------------------------------------------
 
 FIRST_RUN = """\
-E       dpaudit.PrivacyViolation: count is not 1-DP: epsilon >= 7.36
+E       dpaudit.PrivacyViolation: count is not 1-DP: epsilon >= 6.3
 E
 E         A = [1.0]
 E         B = []
 E         event       output = 0 (likelier on B)
 E
-E         on A             0 of 24,000 draws: probability at most 0.000634
-E         on B        24,000 of 24,000 draws: probability at least 0.999
+E         on A            0 of 8,289 draws: probability at most 0.00184
+E         on B        8,289 of 8,289 draws: probability at least 0.998
 E
 E         The claim allows at most e^1 = 2.72 times.
-E         Seen: at least 1.57e+03 times, so by this event alone at least
-E         epsilon 7.36 leaks.
+E         Seen: at least 544 times, so by this event alone at least
+E         epsilon 6.3 leaks.
 E         If the claim held, an audit like this would accuse it with probability
 E         at most 1e-06.
 E
@@ -57,7 +57,7 @@ E         1 - 1e-06, those of both together with at least 1 - 2e-06.
 E
 E         searched    add or remove one of at most 3 records of floats(0, 1);
 E                     1 pair tried
-E         cost        120,668 draws, T s
+E         cost        61,392 draws, T s
 E         seed        39502267572187; the event's draws: (39502267572187, 1)
 E
 E         replay      rng=39502267572187 makes the same audit again
@@ -140,7 +140,7 @@ def test_the_summary_has_a_line_for_each_audit(project: Project) -> None:
     assert re.split(" {2,}", headings) == names
     assert re.fullmatch(r"RandomizedResponse  1-DP   not refuted  \S.+ +136 +\d+\.\d", answers)
     assert re.fullmatch(
-        r"count               1-DP   refuted      epsilon 7\.36     120k +\d+\.\d", count
+        r"count               1-DP   refuted      epsilon 6\.3       61k +\d+\.\d", count
     )
     assert where == f"saved in {project.path / 'audits'}"
 
@@ -321,7 +321,7 @@ def test_workers_find_the_same_and_the_controller_shows_it(project: Project) -> 
     result.assert_outcomes(failed=1, passed=2)
     _, answers, count, *_ = lines_between(result, f"{'=' * 35} dpaudit", "=")
     assert answers.startswith("RandomizedResponse  1-DP   not refuted  ")
-    assert count.startswith("count               1-DP   refuted      epsilon 7.36     120k")
+    assert count.startswith("count               1-DP   refuted      epsilon 6.3       61k")
     seeds = {name: audit.rng_seed for name, audit in project.saved().items()}
     assert seeds == {name: audit.rng_seed for name, audit in project.saved("alone").items()}
     alone = (project.path / "kept-alone").iterdir()

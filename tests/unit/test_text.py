@@ -221,4 +221,7 @@ def test_no_epsilon_is_detectable_under_a_claim_with_a_delta() -> None:
     assert "detectable" in render(NOT_REFUTED)
     assert "detectable" in render(replace(NOT_REFUTED, claim=ApproxDP(1, 0)))
     assert "detectable" not in render(replace(NOT_REFUTED, claim=ApproxDP(1, 1e-6)))
-    assert "detectable" not in render(replace(NOT_REFUTED, claim=GaussianDP(1)))
+    assert "a mu of 1.1 or more" in " ".join(
+        render(replace(NOT_REFUTED, claim=GaussianDP(1))).split()
+    )
+    assert "detectable" not in render(replace(NOT_REFUTED, claim=GaussianDP(2)))

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sized
+from functools import partial
 
 import numpy as np
 
-from dpaudit.auditing.budget import FITTING_SECONDS
+from dpaudit.arrays import Labels
 from dpaudit.auditing.certify import certify_candidate
+from dpaudit.auditing.detectable import detectable
 from dpaudit.auditing.output_histogram import histograms_of
 from dpaudit.auditing.run import MAX_HISTORY, Findings, Run, Stream
 from dpaudit.auditing.scheduler import Candidate, Scheduler
-from dpaudit.betting import Account, PairBettor, Stake, book_for, growth, tune
-from dpaudit.claims import Scalable, point_of
+from dpaudit.auditing.shards import Shards
+from dpaudit.betting import Account, PairBettor, Stake, book_for
+from dpaudit.claims import Scalable
 from dpaudit.mechanism import FailingPairs, noting
+from dpaudit.outputs import Outputs
 from dpaudit.results import Counterexample, Evidence, PairRecord, bound_of_event
 from dpaudit.search import Finder
 
@@ -26,8 +30,6 @@ _PATIENCE_PER_PAIR, _MAX_PATIENCE = 4.0, 40.0
 _MAX_TRACE = 1_000  # points of the wealth that are kept
 _PROGRESS_SECONDS = 0.1  # between two reports of progress
 _DRAWS_WITHOUT_OUTPUT = 64  # of a pair, at most, while no dataset has given an output yet
-_LEARNING_NATS = 5.0  # about what training the guessers has cost
-_MAX_DETECTABLE = 200.0  # an epsilon beyond which `detectable` says nothing
 
 
 class BettingLoop:
@@ -44,7 +46,7 @@ class BettingLoop:
         self._single_pair = isinstance(finder, Sized) and len(finder) == 1
         self._failing = FailingPairs(None if self._single_pair else run.mechanism.errors)
         self._waiting = False  # for the first output of all: until then every look is short
-        self._batches = 0
+        self._looked_at = 0  # draws that were taken: some more may be waiting
         self._trace: list[tuple[int, float]] = []
         self._latest: Candidate | None = None
         self._progress_due = 0.0
@@ -91,6 +93,11 @@ class BettingLoop:
         finally:  # also when interrupted: say what was not searched
             with noting(run.warnings):
                 self._failing.warn(self.pairs_tried)
+        strongest = self.scheduler.strongest if self.refuted else None
+        for candidate in self.scheduler.candidates:
+            if candidate is strongest and candidate.shards.waiting:  # helps to choose the event
+                candidate.bettor.learn(*candidate.shards.take(candidate.shards.waiting))
+            candidate.shards.close()
         with noting(run.warnings):
             run.watch.close()
         run.budget.watch = self._tell
@@ -155,7 +162,8 @@ class BettingLoop:
             return None
         number = len(self._records)
         bettor = PairBettor(book_for(self.run.claim), self.run.encoder)
-        candidate = Candidate(number, pair, bettor, Stake(self._fraction(number)))
+        shards = Shards(self.run, pair, number, see=partial(self._see, number))
+        candidate = Candidate(number, pair, shards, bettor, Stake(self._fraction(number)))
         self.scheduler.enter(candidate)
         return candidate
 
@@ -196,11 +204,10 @@ class BettingLoop:
             batch, left = candidate.bettor.next_batch(patience=now), wanted - made
             if not self._single_pair and left < 1.5 * batch:
                 batch = left  # a small rest is not worth a batch: each costs a refit
-            size = budget.allows(batch, key=candidate.number)
-            if size == 0:
+            taken = self._play(candidate, batch)
+            if taken == 0:
                 break
-            made += size
-            self._play(candidate, size)
+            made += taken
             if self._failing.is_fruitless(candidate.number):
                 break
         return made
@@ -222,7 +229,7 @@ class BettingLoop:
                 outputs = run.draw(data, 1, run.seed(Stream.PROBE, number, side), key=number)
             candidate.bettor.learn(run.encoder.encode(outputs), np.array([side == 0]))
             made += 1
-            self._note(run.budget.spent, candidate)
+            self._note(1, candidate)
         return made
 
     def _patience(self, candidate: Candidate) -> float:
@@ -231,24 +238,27 @@ class BettingLoop:
             return 1.0
         return min(1.0 + _PATIENCE_PER_PAIR * candidate.number, _MAX_PATIENCE)
 
-    def _play(self, candidate: Candidate, size: int) -> None:
-        """One batch: draw, bet, learn, settle."""
-        seed = self.run.seed(Stream.TEST, self._batches)
-        self._batches += 1
-        before = self.run.budget.spent
-        batch, table = self.run.draw_labelled(candidate.pair, candidate.number, size, seed)
-        ones = int(np.count_nonzero(batch.labels))
-        self._failing.see(candidate.number, batch.outputs, data=ones, neighbour=size - ones)
+    def _play(self, candidate: Candidate, size: int) -> int:
+        """One batch: take draws, bet, learn, settle; how many draws there were."""
+        table, labels = candidate.shards.take(size)
+        if len(labels) == 0:
+            return 0
         bettor, account = candidate.bettor, self.account
         target = account.target(candidate.number, candidate.stake)
         bettor.settled = account.settled
-        crossing = bettor.play(table, batch.labels, target=target)
+        crossing = bettor.play(table, labels, target=target)
         factor = candidate.stake.log_factor(bettor.log_wealth)
         account.update(candidate.number, factor, crossed=crossing is not None)
-        self._note(before + (size if crossing is None else crossing), candidate)
+        self._note(len(labels) if crossing is None else crossing, candidate)
+        return len(labels)
 
-    def _note(self, samples: int, candidate: Candidate) -> None:
-        self._trace.append((samples, self.account.log_wealth))
+    def _see(self, number: int, outputs: Outputs, labels: Labels) -> None:
+        ones = int(np.count_nonzero(labels))
+        self._failing.see(number, outputs, data=ones, neighbour=len(labels) - ones)
+
+    def _note(self, draws: int, candidate: Candidate) -> None:
+        self._looked_at += draws
+        self._trace.append((self._looked_at, self.account.log_wealth))
         if len(self._trace) > _MAX_TRACE:
             self._trace = [*self._trace[:-1:2], self._trace[-1]]
         self._latest = candidate
@@ -265,39 +275,3 @@ class BettingLoop:
             lower_bound=self.lower_bound,
             log_wealth=self.account.log_wealth,
         )
-
-
-def detectable(run: Run, bettor: PairBettor) -> float | None:
-    """About the least epsilon that the draws spent on a pair would have refuted there.
-
-    The log-odds that the guessers learned are made steeper until their bets would have refuted the
-    claim; the answer is how far the steepened log-odds reach. None for claims without an epsilon
-    and for those with a delta: an excess in delta alone has no epsilon at all, and may be missed.
-    """
-    claimed, delta = point_of(run.claim) or (0.0, 1.0)
-    if delta > 0.0 or bettor.draws == 0:
-        return None
-    sample = bettor.sample.thinned(run.budget.steps(FITTING_SECONDS))
-    mass = sample.ones + sample.zeros
-    log_odds = bettor.log_odds_of(sample)
-    order = np.argsort(np.abs(log_odds))
-    share = np.cumsum(mass[order]) / mass.sum()
-    reach = float(np.abs(log_odds)[order][np.searchsorted(share, 0.99).clip(max=len(order) - 1)])
-    if reach < 1e-9 or np.ptp(log_odds) < 1e-9:  # nothing to make steeper, as in a constant output
-        return None
-    needed = (math.log(1.0 / run.alpha) + _LEARNING_NATS) / bettor.draws
-    levels = np.array([claimed]), np.zeros(1)
-
-    def refutes(epsilon: float) -> bool:
-        steeper = log_odds * (epsilon / reach)
-        return float(growth(tune(steeper, mass, *levels), steeper, mass)[0]) >= needed
-
-    low, high = claimed, claimed + 0.01
-    while not refutes(high):
-        low, high = high, 2.0 * high
-        if high > _MAX_DETECTABLE:
-            return None
-    for _ in range(20):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if refutes(middle) else (middle, high)
-    return high

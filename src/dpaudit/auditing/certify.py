@@ -164,18 +164,18 @@ def _learn_more(run: Run, candidate: Candidate, limit: CertifyingLimit) -> None:
     number, by = candidate.number, run.budget.until(CHOOSING_SHARE, by=limit.by)
     while size := run.budget.timely(min(most, draws - made), key=number, by=by):
         seed = run.seed(Stream.CHOOSE, made)
-        batch, table = run.draw_labelled(candidate.pair, number, size, seed)
-        candidate.bettor.learn(table, batch.labels)
+        batch = run.draw_labelled(candidate.pair, number, size, seed)
+        candidate.bettor.learn(run.read(number, batch), batch.labels)
         made += size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Chosen:
-    """An event, the side on which it is likelier, and the delta at which it is certified."""
+    """An event, the side on which it is likelier, and the epsilon and delta that it is to break."""
 
     event: Event
     from_data: bool
-    delta: float
+    level: tuple[float, float]
 
 
 def _choose(
@@ -193,7 +193,7 @@ def _choose(
         first=seen.encoder.first,
         last=seen.encoder.last,
     )
-    return _Chosen(event=event, from_data=from_data, delta=delta)
+    return _Chosen(event=event, from_data=from_data, level=level)
 
 
 def _planned(
@@ -205,7 +205,7 @@ def _planned(
     sides = [(float(side[holds].sum()), float(side.sum())) for side in (sample.ones, sample.zeros)]
     likely, unlikely = sides if chosen.from_data else sides[::-1]
     return draws_for_promise(
-        likely, unlikely, draws, delta=chosen.delta, alpha=alpha, anytime=anytime
+        likely, unlikely, draws, level=chosen.level, alpha=alpha, anytime=anytime
     )
 
 
@@ -219,7 +219,7 @@ def _counted(
     anytime: bool,
 ) -> Counterexample | None:
     """Count the event on fresh outputs; `anytime` if their number was not fixed beforehand."""
-    event, delta = chosen.event, chosen.delta
+    event, (_, delta) = chosen.event, chosen.level
     histogram = HistogramCounter(seen.encoder, seen.sample, event)
     counted = count_calls(partial(_holds, seen, event, histogram), fresh)
     if seen.watch is not None:

@@ -24,6 +24,7 @@ FREE_DRAWS, _FREE_SECONDS = 20_000, 1.0  # so many draws more (about a second), 
 CHOOSING_SHARE = 0.4  # of the certifying draws: a refutation can come too early to choose an event
 _CHOOSING_FACTOR, _FREE_CHOOSING_DRAWS = 2, 4_000  # of a fast one: twice what was seen, and some
 _PROMISED_SHARE = 0.95  # of the epsilon that an event promises: to be certified
+_EXCESS_SHARE = 0.5  # of the excess over the claim's delta, where that is what an event breaks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +33,13 @@ class CertifyingLimit:
 
     All are of both sides together. `choosing` draws may go into the choice of the event first. With
     them, from `least` to `most` draws are made, as the event promises. They end by a share of the
-    seconds, `by`.
+    seconds, `by`. An event that breaks a claim by its delta may take up to `most_for_delta`.
     """
 
     choosing: int
     least: int
     most: int
+    most_for_delta: int
     by: float = 1.0
 
     @classmethod
@@ -51,25 +53,40 @@ class CertifyingLimit:
         >>> CertifyingLimit.of(budget, "sharp", seen=148).least
         80000
         """
-        most = min(MAX_CERTIFYING_DRAWS, budget.left)
+        most, left = min(MAX_CERTIFYING_DRAWS, budget.left), budget.left
         if certify == "sharp":
-            return cls(choosing=int(CHOOSING_SHARE * most), least=most, most=budget.left)
-        most = min(most, SEARCH_FACTOR * budget.spent + FREE_DRAWS)
+            choosing = int(CHOOSING_SHARE * most)
+            return cls(choosing=choosing, least=most, most=left, most_for_delta=left)
+        allowed = SEARCH_FACTOR * budget.spent + FREE_DRAWS
+        most = min(most, allowed)
         choosing = min(int(CHOOSING_SHARE * most), _CHOOSING_FACTOR * seen + _FREE_CHOOSING_DRAWS)
-        return cls(choosing=choosing, least=0, most=most, by=_fast_end(budget))
+        return cls(
+            choosing=choosing,
+            least=0,
+            most=most,
+            most_for_delta=min(left, allowed),
+            by=_fast_end(budget),
+        )
 
     def fresh(self, chosen: int) -> FreshDraws:
         """The fresh draws of a side, after `chosen` draws to choose the event on."""
-        least, most = (max(draws - chosen, 0) // 2 for draws in (self.least, self.most))
-        return FreshDraws(least=min(max(least, MIN_CERTIFYING_DRAWS), most), most=most, by=self.by)
+        least, most, most_for_delta = (
+            max(draws - chosen, 0) // 2 for draws in (self.least, self.most, self.most_for_delta)
+        )
+        least = min(max(least, MIN_CERTIFYING_DRAWS), most)
+        return FreshDraws(least=least, most=most, most_for_delta=most_for_delta, by=self.by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreshDraws:
-    """Between how many draws of a side certify an event, and by which share of the seconds."""
+    """Between how many draws of a side certify an event, and by which share of the seconds.
+
+    An event that breaks a claim by its delta may take more than `most`.
+    """
 
     least: int
     most: int
+    most_for_delta: int = 0
     by: float = 1.0
 
 
@@ -85,35 +102,43 @@ def draws_for_promise(
     unlikely: tuple[float, float],
     fresh: FreshDraws,
     *,
-    delta: float,
+    level: tuple[float, float],
     alpha: float,
     anytime: bool = False,
 ) -> int:
     """The draws of a side that should certify 95 % of the epsilon that an event promises.
 
-    `likely` and `unlikely` are its hits and draws so far. All draws are made if the event was never
-    seen on the unlikely side, for then the promise has no end, and if it promises nothing.
+    `likely` and `unlikely` are its hits and draws so far, `level` the claim's epsilon and delta. An
+    event that was never seen on the unlikely side promises an epsilon without end: under a claim
+    with a delta, what should be certified is half of its excess over that. Otherwise, or if it
+    promises nothing, all draws are made.
 
     >>> fresh = FreshDraws(least=1, most=10**6)
-    >>> draws_for_promise((700, 1000), (200, 1000), fresh, delta=0.0, alpha=1e-6)
+    >>> draws_for_promise((700, 1000), (200, 1000), fresh, level=(1.0, 0.0), alpha=1e-6)
     45099
     """
+    epsilon, delta = level
     p, q = (min(hits / max(draws, 1.0), 1.0) for hits, draws in (likely, unlikely))
-    promised = epsilon_from_event(p, q, delta)
-    if not 0.0 < promised < math.inf:
+    promised, excess = epsilon_from_event(p, q, delta), p - math.exp(epsilon) * q - delta
+    by_delta = delta > 0.0 and excess > 0.0 and (q == 0.0 or promised <= epsilon)
+    if not by_delta and not 0.0 < promised < math.inf:
         return fresh.most
+    most = max(fresh.most, fresh.most_for_delta) if by_delta else fresh.most
 
     def suffices(draws: int) -> bool:
         """By the hits to expect, rounded to the bad side."""
         above = Tally.of(math.floor(draws * p), draws, alpha=alpha, anytime=anytime)
         below = Tally.of(math.ceil(draws * q), draws, alpha=alpha, anytime=anytime)
+        if by_delta:
+            certified = above.lower - math.exp(epsilon) * below.upper
+            return certified >= delta + _EXCESS_SHARE * excess
         expected = epsilon_from_event(above.lower, below.upper, delta)
         return expected >= _PROMISED_SHARE * promised
 
     low, high = max(fresh.least, 1), max(fresh.least, 1)
-    while high < fresh.most and not suffices(high):
+    while high < most and not suffices(high):
         low, high = high, 2 * high
-    high = min(high, fresh.most)
+    high = min(high, most)
     while high - low > 1:  # too few at `low`; enough at `high`, or it is the most
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)

@@ -61,7 +61,7 @@ def compare_samples(
     >>> noise = np.random.default_rng(0).laplace(size=(2, 2000))
     >>> found = dpaudit.compare_samples(noise[0] + 3.0, noise[1], dpaudit.PureDP(1.0), rng=7)
     >>> print(found.verdict.value, found.counterexample.likelier)
-    refuted neighbour
+    refuted data
     """
     check_arguments(claim, alpha, tester)
     check_floats(floats, tester)
@@ -190,10 +190,9 @@ class _BetsInHand(BettingLoop):
             return None
         most = int(CHOOSING_SHARE * MAX_CERTIFYING_DRAWS)
         if more := min(int(2 * CHOOSING_SHARE * samples.left_of_fewer), most):
-            batch, table = run.draw_labelled(
-                candidate.pair, candidate.number, more, run.seed(Stream.CHOOSE, 0)
-            )
-            candidate.bettor.learn(table, batch.labels)
+            seed = run.seed(Stream.CHOOSE, 0)
+            batch = run.draw_labelled(candidate.pair, candidate.number, more, seed)
+            candidate.bettor.learn(run.read(candidate.number, batch), batch.labels)
         run.budget.spent += samples.left
         return samples.certify_rest(seen_of(run, candidate), run.claim, alpha=run.alpha)
 

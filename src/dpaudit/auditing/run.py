@@ -95,14 +95,17 @@ class Run:
 
     def draw_labelled(
         self, pair: Pair, number: int, size: int, seed: np.random.SeedSequence
-    ) -> tuple[LabelledOutputs, Table]:
-        """Draw labelled outputs of a pair, with their table, and note what looks like a mistake."""
+    ) -> LabelledOutputs:
+        """Draw labelled outputs of a pair, pay for them, and note what looks like a mistake."""
+        with noting(self.warnings), self.budget.spending(size, key=number):
+            return draw_labelled(self.mechanism, pair, size, seed)
+
+    def read(self, number: int, batch: LabelledOutputs) -> Table:
+        """The table of a whole batch, which is watched for draws that depend on each other."""
         with noting(self.warnings):
-            with self.budget.spending(size, key=number):
-                batch = draw_labelled(self.mechanism, pair, size, seed)
             table = self.encoder.encode(batch.outputs)
             self.watch.see_batch(number, batch, table)
-        return batch, table
+        return table
 
     def rounds(self, pair: Pair, draws: int, stream: Stream, *key: int, **more: Any) -> Rounds:
         """Fresh draws of both sides of a pair, in rounds."""

@@ -15,9 +15,11 @@ the draws before it has earned at the claim.
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 
+from dpaudit.auditing.shards import Shards
 from dpaudit.betting import Book, PairBettor, Stake, compared_levels
 from dpaudit.neighbours import Pair
 from dpaudit.results import PairRecord
@@ -35,11 +37,14 @@ _SLACK = 3.0  # in roots of nats: what learning and bad luck may have cost at th
 
 
 class Candidate:
-    """A pair in play: its bettor, its stake in the wealth, and how it did."""
+    """A pair in play: its draws, its bettor, its stake in the wealth, and how it did."""
 
-    def __init__(self, number: int, pair: Pair, bettor: PairBettor, stake: Stake) -> None:
+    def __init__(
+        self, number: int, pair: Pair, shards: Shards, bettor: PairBettor, stake: Stake
+    ) -> None:
         self.number = number
         self.pair = pair
+        self.shards = shards
         self.bettor = bettor
         self.stake = stake
         self.gain = 0.0  # nats at the claim, over its latest draws
@@ -98,7 +103,7 @@ class Scheduler:
         self.met = 0
         self.draws = draws  # about how many the whole search will make
         self._book = book
-        self._reached: list[int] = []  # how many pairs reached each rung
+        self._reached: Counter[int] = Counter()  # how many pairs reached each rung
         self._spent_comparing = self._spent_on_best = 0
 
     @property
@@ -149,7 +154,8 @@ class Scheduler:
                 )
             if not self.closed:
                 return self._comparing(None, self._look(self.met))
-        among = worth or open_ones or self.candidates
+        # Once all pairs are met, one that has shown nothing yet may still be the one that leaks.
+        among = ([] if self.closed else worth) or open_ones or self.candidates
         return self._best_of(among) if among else (None, 0)
 
     def enter(self, candidate: Candidate) -> None:
@@ -168,8 +174,6 @@ class Scheduler:
         candidate.gain = candidate.log_wealth(self._book.place) - before
         while candidate.bettor.draws >= self._goal(candidate.rung + 1):
             candidate.rung += 1
-            if candidate.rung == len(self._reached):
-                self._reached.append(0)
             self._reached[candidate.rung] += 1
         if len(self.candidates) > _MAX_CANDIDATES:  # memory does not grow with the pairs
             strongest = self.strongest
@@ -189,11 +193,14 @@ class Scheduler:
         return float(self._cheapest_look) * float(_HALVING) ** rung
 
     def _promotable(self, among: list[Candidate]) -> Candidate | None:
-        """The best pair of the highest rung from which less than a third was promoted."""
-        for rung in reversed(range(len(self._reached))):
-            higher = self._reached[rung + 1] if rung + 1 < len(self._reached) else 0
+        """The best pair of the highest rung above which there is room.
+
+        Of all pairs met one in three may be above the first rung, one in nine above the second, and
+        so on, whether they got there by comparing or as the best.
+        """
+        for rung in reversed(range(max((one.rung for one in among), default=-1) + 1)):
             waiting = [one for one in among if one.rung == rung]
-            if waiting and higher < self._reached[rung] // _HALVING:
+            if waiting and self._reached[rung + 1] < self.met // _HALVING ** (rung + 1):
                 return max(waiting, key=self._prospect)
         return None
 
@@ -204,11 +211,22 @@ class Scheduler:
         return candidate.bettor.draws + self._more(candidate) <= _MAX_SHARE * self.draws
 
     def _best_of(self, among: list[Candidate]) -> tuple[Candidate, int]:
-        """The best promise; among those close to it, the pair with the fewest draws."""
-        measure = self._promise if max(map(self._promise, among)) > 0.0 else self._fresh_score
-        best = max(map(measure, among))
-        close = [one for one in among if measure(one) >= _CLOSE * best]
-        chosen = min(close, key=lambda one: (one.bettor.draws, one.number))
+        """The pair that foretells most; among those close to it, the one with the fewest draws.
+
+        Where none foretells an excess it is the one that has shown most with few draws, and once
+        all pairs are met the one with the fewest draws: the excess may take many draws to show.
+        """
+        best = max(map(self._foretold, among))
+        if best > 0.0:
+            among = [one for one in among if self._foretold(one) >= _CLOSE * best]
+        elif not self.closed:
+            best = max(map(self._fresh_score, among))
+            among = [one for one in among if self._fresh_score(one) >= _CLOSE * best]
+        if best > 0.0 or self.closed:
+            chosen = min(among, key=lambda one: (one.bettor.draws, one.number))
+        else:  # nothing tells them apart but how they were ranked when they were compared
+            least = min(one.rung for one in among)
+            chosen = max((one for one in among if one.rung == least), key=self._prospect)
         wanted = self._more(chosen)
         self._spent_on_best += wanted
         return chosen, wanted
@@ -221,6 +239,10 @@ class Scheduler:
         """Its excess over the claim beyond the luck of all pairs met."""
         return candidate.excess(self._book, nats=self._luck)
 
+    def _foretold(self, candidate: Candidate) -> float:
+        """Its excess over the claim, as far as it can be told: to compare pairs needs no luck."""
+        return candidate.excess(self._book, nats=0.0)
+
     def _fresh_score(self, candidate: Candidate) -> float:
         """Its score, which counts for less the more draws it had without promising anything."""
         patience = max(self.draws / _PATIENCE_SHARE, self._first_look)
@@ -228,7 +250,7 @@ class Scheduler:
 
     def _prospect(self, candidate: Candidate) -> tuple[float, float, float, float, int]:
         """What it promises at the claim; then what it has shown."""
-        return self._promise(candidate), self._fresh_score(candidate), *self._rank(candidate)[1:]
+        return self._foretold(candidate), self._fresh_score(candidate), *self._rank(candidate)[1:]
 
     def _rank(self, candidate: Candidate) -> tuple[float, float, float, int]:
         """The loss shown; then the wealth at the lowest level: whether it shows anything at all.

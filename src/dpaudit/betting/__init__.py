@@ -9,4 +9,12 @@ from dpaudit.betting.leak import (
     renyi_growth,
     tangent_growth,
 )
-from dpaudit.betting.payoffs import MixedBet, RenyiBets, Tangents, growth, tune
+from dpaudit.betting.payoffs import (
+    MixedBet,
+    RenyiBets,
+    Tangents,
+    best_shares,
+    growth,
+    renyi_orders,
+    tune,
+)

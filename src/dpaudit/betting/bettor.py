@@ -11,6 +11,7 @@ one guesser that learns slowly or guesses too boldly does not ruin the others.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -25,10 +26,10 @@ from dpaudit.outputs import Encoder, Table
 FIRST_BATCH = 8  # draws that are only learned from
 LARGEST_BATCH = 65_536
 # By how much the past grows before the guessers learn again: (past below, growth).
-_GROWTH_STEPS = ((500, 0.08), (4_096, 0.12), (16_384, 0.2), (float("inf"), 0.3))
+_GROWTH_STEPS = ((500, 0.1), (4_096, 0.15), (16_384, 0.2), (float("inf"), 0.3))
 _AVERAGE_SHARE, _COARSE_SHARE = 0.4, 0.2  # of the wealth of a level: the average, each coarse bins
-_CHUNK = 256  # samples over which a crossing is ruled out at once
-_STRETCH = 16_384  # samples over which one is looked for at once
+_MAX_SINGLE_STEPS = 1_024  # samples of a batch, if the wealth is looked at after each
+_CHUNKS = 32  # looks at a larger batch
 
 
 class Book(Protocol):
@@ -145,6 +146,7 @@ class PairBettor:
         self._bets = np.zeros((1, len(book.levels)))  # the log-wealth of each bet at each level
         self.log_wealth = np.zeros(len(book.levels))  # at each level: the mean over its bets
         self._past = Past()
+        self._tabled: TabledBets | None = None
         self.settled = 0  # levels that the audit has refuted already
 
     @property
@@ -158,14 +160,18 @@ class PairBettor:
         return self._past.seen
 
     def next_batch(self, *, patience: float) -> int:
-        """Draws until the guessers learn again: with more patience, they learn less often."""
+        """Draws to be bet on next: with more patience, the guessers learn less often."""
+        return min(self._growth(patience=patience), LARGEST_BATCH)
+
+    def _growth(self, *, patience: float) -> int:
+        """Draws until the guessers learn again."""
         size = self.draws
         first = FIRST_BATCH if patience <= 1.0 else 2 * FIRST_BATCH
         if size < first:
             return first - size
         step = next(step for below, step in _GROWTH_STEPS if size < below)
         most = 3.0 if size < _GROWTH_STEPS[0][0] else 0.5
-        return min(max(1, int(size * min(patience * step, most))), LARGEST_BATCH)
+        return max(1, int(size * min(patience * step, most)))
 
     def play(self, table: Table, labels: Labels, *, target: float) -> int | None:
         """Bet on a batch and learn it; the number of samples after which `target` was reached.
@@ -180,16 +186,15 @@ class PairBettor:
         # A field or a word never seen before is learned after this batch: a bet must not depend on
         # the other outputs that are bet on.
         rows, index = self._past.compress(table.as_known(self._known))
-        guesses = ensemble.guesses(rows)
-        up, down = self._book.log_payoffs(ensemble.average(guesses), guesses)
-        crossing = self._crossing(up, down, index, labels, target)
+        bets = self._bets_on(ensemble, rows)
+        crossing = self._crossing(bets, index, labels, target)
         if crossing is not None:
             table, labels, index = table.take(slice(crossing)), labels[:crossing], index[:crossing]
-        ones = np.bincount(index[labels], minlength=len(rows)).astype(np.float64)
-        zeros = np.bincount(index[~labels], minlength=len(rows)).astype(np.float64)
-        self._bets[:, self._book.active] += up @ ones + down @ zeros
+        counts = np.bincount(2 * index + labels, minlength=2 * len(rows)).astype(np.float64)
+        zeros, ones = counts[::2], counts[1::2]
+        self._bets[:, self._book.active] += bets.up @ ones + bets.down @ zeros
         self.log_wealth = np.logaddexp.reduce(self._log_share + self._bets, axis=0)
-        ensemble.score(guesses, ones, zeros)
+        ensemble.score(bets.guesses, ones, zeros)
         self.learn(table, labels, index)
         return crossing
 
@@ -223,10 +228,11 @@ class PairBettor:
         if self._ensemble is None:
             self._ensemble = self._start()
         seen = self._past.seen
+        self._tabled = None
         guesses = self._ensemble.fit(seen)
         average = self._ensemble.average(guesses)
         self._book.tune(average, guesses, seen.ones + seen.zeros, self.settled)
-        self._refit_at = self.draws + self.next_batch(patience=1.0)
+        self._refit_at = self.draws + self._growth(patience=1.0)
         return self._ensemble
 
     def _start(self) -> Ensemble:
@@ -242,15 +248,33 @@ class PairBettor:
         self._bets = np.tile(self.log_wealth, (len(share), 1))
         return ensemble
 
+    def _bets_on(self, ensemble: Ensemble, rows: Table) -> TabledBets:
+        """What is guessed and paid on these rows; the cells of a long past are asked once a fit."""
+        if self._tabled is None or self._tabled.rows is not rows:
+            guesses = ensemble.guesses(rows)
+            up, down = self._book.log_payoffs(ensemble.average(guesses), guesses)
+            self._tabled = TabledBets(rows, guesses, up, down)
+        return self._tabled
+
     def _crossing(
-        self, up: Floats, down: Floats, index: Index, labels: Labels, target: float
+        self, bets: TabledBets, index: Index, labels: Labels, target: float
     ) -> int | None:
         """After how many samples the wealth against the claim reached the target."""
         level = int(np.searchsorted(self._book.active, self._book.place))
         start = (self._log_share + self._bets)[:, self._book.place]
         # Entry 2 * row + label: what each bet is paid on that row and label.
-        paid = np.stack([down[:, level], up[:, level]], axis=2).reshape(len(start), -1)
+        paid = np.stack([bets.down[:, level], bets.up[:, level]], axis=2).reshape(len(start), -1)
         return first_crossing(start, paid, 2 * index + labels, target)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TabledBets:
+    """The guesses for some rows, and what every bet is paid there: `log S_P` and `log S_Q`."""
+
+    rows: Table
+    guesses: Floats
+    up: Floats
+    down: Floats
 
 
 def _shares(prior: Floats, coarse: tuple[int, ...]) -> Floats:
@@ -271,25 +295,30 @@ def _shares(prior: Floats, coarse: tuple[int, ...]) -> Floats:
 def first_crossing(start: Floats, paid: Floats, place: Index, target: float) -> int | None:
     """After how many steps `logsumexp_k(start_k + sum of paid[k, place])` reaches the target.
 
-    Chunks in which no bet could reach it, even if only its gains counted, are skipped at once.
+    Many steps are looked at in chunks: if the target is reached at the end of one, the first step
+    that reaches it is looked for inside. Looking less often is valid, too.
 
     >>> first_crossing(np.zeros(1), np.array([[-1.0, 2.0]]), np.array([0, 1, 1, 1]), 3.0)
     3
     """
-    if not np.isfinite(target):
+    if not np.isfinite(target) or len(place) == 0:
         return None
-    for begin in range(0, len(place), _STRETCH):
-        stretch = place[begin : begin + _STRETCH]
-        chunks = np.arange(0, len(stretch), _CHUNK)
-        steps = paid[:, stretch]
-        sums = np.add.reduceat(steps, chunks, axis=1)
-        gains = np.add.reduceat(np.maximum(steps, 0.0), chunks, axis=1)
-        starts = start[:, None] + np.cumsum(sums, axis=1) - sums
-        start = starts[:, -1] + sums[:, -1]
-        for chunk in np.flatnonzero(np.logaddexp.reduce(starts + gains, axis=0) >= target):
-            part = steps[:, chunks[chunk] : chunks[chunk] + _CHUNK]
-            path = starts[:, chunk, None] + np.cumsum(part, axis=1)
-            hits = np.flatnonzero(np.logaddexp.reduce(path, axis=0) >= target)
-            if len(hits):
-                return begin + int(chunks[chunk]) + int(hits[0]) + 1
+    if len(place) <= _MAX_SINGLE_STEPS:
+        return _first_step(start, paid, place, target)
+    size = -(-len(place) // _CHUNKS)
+    chunk = np.arange(len(place)) // size
+    chunks, cells = int(chunk[-1]) + 1, paid.shape[1]
+    counts = np.bincount(chunk * cells + place, minlength=chunks * cells).reshape(chunks, cells)
+    ends = np.cumsum(paid @ counts.T.astype(np.float64), axis=1)
+    for reached in np.flatnonzero(np.logaddexp.reduce(start[:, None] + ends, axis=0) >= target):
+        before = start + ends[:, reached - 1] if reached > 0 else start
+        step = _first_step(before, paid, place[reached * size : (reached + 1) * size], target)
+        if step is not None:  # None: the sum of the steps is rounded otherwise than the end
+            return int(reached) * size + step
     return None
+
+
+def _first_step(start: Floats, paid: Floats, place: Index, target: float) -> int | None:
+    path = np.logaddexp.reduce(start[:, None] + np.cumsum(paid[:, place], axis=1), axis=0)
+    hits = np.flatnonzero(path >= target)
+    return int(hits[0]) + 1 if len(hits) else None

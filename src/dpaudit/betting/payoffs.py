@@ -50,8 +50,11 @@ _TUNING_GROUPS = 64  # of guesses, in which bets are compared
 _CLIPPED_SHARES = (0.9, 0.99, 0.999, 1.0)  # shares of the past guesses that are not clipped
 _ZCDP_ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0)
 _TANGENTS = 16  # of a profile, in a mixed bet
-_MIXING_ROUNDS = 40
-_RESTARTED_SHARE = 0.02  # shared out anew before each climb, which cannot leave zero by itself
+_NEWTON_STEPS = 40
+_LEAST_GAIN = 1e-7  # nats a draw: less is not worth a step
+_LEAST_SHARE = 1e-9
+_STEP_HALVINGS = 30
+_RIDGE = 1e-9  # so that bets that pay the same can be told apart
 _LABEL_SHARE = 1e-3  # always kept on the label, half on each side: no sample can ruin the bettor
 
 
@@ -117,11 +120,11 @@ def tune(
     draws, weight = float(mass.sum()), mass / mass.sum()
     groups = _grouped(np.atleast_2d(log_odds), weight, groups=_TUNING_GROUPS)
     stake = np.ones((len(groups[0]), len(epsilon)))
-    bets, grows = _best_bounds(stake, *groups, epsilon, delta)
+    bets = _best_bounds(stake, *groups, epsilon, delta)
     if tilt and draws >= _MIN_TILTING_DRAWS:
         tilted = np.stack([_best_stake(*group, epsilon) for group in zip(*groups, strict=True)])
-        others, theirs = _best_bounds(tilted, *groups, epsilon, delta)
-        better = draws * (theirs - grows) > _MIN_TILTING_GAIN
+        others = _best_bounds(tilted, *groups, epsilon, delta)
+        better = draws * (growth(others, *groups) - growth(bets, *groups)) > _MIN_TILTING_GAIN
         bets = _either(better, others, bets)
     if log_odds.ndim > 1:
         return bets
@@ -196,18 +199,14 @@ class MixedBet:
         """Find the shares that would have grown most on guesses like these."""
         for bets in self._renyi:
             bets.tune(log_odds, mass)
-        grouped = _grouped(log_odds[None], mass / mass.sum(), groups=128)
+        grouped = _grouped(log_odds[None], mass / mass.sum(), groups=512)
         places, weight = (part[0][grouped[1][0] > 0.0] for part in grouped)
         up, down = self._elementary(places)
         one, zero = weight * expit(places), weight * expit(-places)
-        share = np.full(len(up), 0.2 / (len(up) - 2))
-        share[:2] = 0.4
-        if self._share is not None:
-            share = (1.0 - _RESTARTED_SHARE) * self._share + _RESTARTED_SHARE * share
-        for _ in range(_MIXING_ROUNDS):
-            share = share * (up @ (one / (share @ up)) + down @ (zero / (share @ down)))
-            share = (1.0 - _LABEL_SHARE) * (share / share.sum())
-            share[:2] += _LABEL_SHARE / 2
+        start = np.append([0.5, 0.5], np.zeros(len(up) - 2)) if self._share is None else self._share
+        kept = _LABEL_SHARE + (1.0 - _LABEL_SHARE) * np.hstack([up, down])
+        share = (1.0 - _LABEL_SHARE) * best_shares(kept, np.concatenate([one, zero]), start)
+        share[:2] += _LABEL_SHARE / 2
         self._share = share
 
     def log_payoffs(self, log_odds: Floats) -> tuple[Floats, Floats]:
@@ -232,6 +231,62 @@ class MixedBet:
                 likelier.append(paid)
                 rarer.append(owed)
         return np.concatenate(ups), np.concatenate(downs)
+
+
+def best_shares(payoffs: Floats, mass: Floats, start: Floats) -> Floats:
+    """The shares of bets (rows) whose average grows most in the log: Newton's method on a simplex.
+
+    `mass` weighs the outcomes (columns), on all of which the start is paid something. Each step
+    takes in the bet that promises most, and a bet whose share falls to zero is dropped. Shares that
+    are multiplied by what they earn (Cover 1984) get there too, but take thousands of steps where
+    little is won.
+
+    >>> best_shares(np.array([[2.0, 0.0], [0.0, 2.0]]), np.array([0.7, 0.3]), np.full(2, 0.5))
+    array([0.7, 0.3])
+    """
+    share: Floats = start / start.sum()
+    weight: Floats = mass / mass.sum()
+    for _ in range(_NEWTON_STEPS):
+        relative = payoffs / (share @ payoffs)
+        gain = relative @ weight  # at the best shares 1 for every bet in use, no more for others
+        if gain.max() < 1.0 + _LEAST_GAIN:
+            break
+        promised = np.maximum(gain - 1.0, 0.0) ** 2 / (relative**2 @ weight)
+        best = int(promised.argmax())
+        step = _newton_step(relative, weight, gain, (share > 0.0) | (np.arange(len(share)) == best))
+        towards = -share  # to a larger share of the best one alone: this always gains
+        towards[best] += 1.0
+        tried = [_stepped(share, way, way @ relative, weight) for way in (step, towards)]
+        share = max(tried, key=lambda one: one[1])[0]
+        share = np.where(share < _LEAST_SHARE, 0.0, share)
+        share /= share.sum()
+    return share
+
+
+def _newton_step(
+    relative: Floats, weight: Floats, gain: Floats, used: npt.NDArray[np.bool_]
+) -> Floats:
+    """The step of the shares in use, zero in sum, to the best of the quadratic approximation."""
+    some, bets = relative[used], int(np.count_nonzero(used))
+    system = np.zeros((bets + 1, bets + 1))
+    system[:bets, :bets] = (some * weight) @ some.T + _RIDGE * np.eye(bets)
+    system[bets, :bets] = system[:bets, bets] = 1.0
+    step = np.zeros(len(used))
+    step[used] = np.linalg.solve(system, np.append(gain[used], 0.0))[:bets]
+    return step
+
+
+def _stepped(share: Floats, step: Floats, change: Floats, weight: Floats) -> tuple[Floats, float]:
+    """The shares after as much of a step as gains, and the gain; `change` is that of the payoff."""
+    falling = step < 0.0
+    size = min(1.0, float(np.min(share[falling] / -step[falling], initial=np.inf)))
+    for _ in range(_STEP_HALVINGS):
+        paid = 1.0 + size * change
+        gained = float(weight @ np.log(paid)) if paid.min() > 0.0 else -np.inf
+        if gained > 0.0:
+            return np.maximum(share + size * step, 0.0), gained
+        size *= 0.5
+    return share, 0.0
 
 
 def _best_stake(log_odds: Floats, mass: Floats, epsilon: Floats) -> Floats:
@@ -259,8 +314,8 @@ def _best_stake(log_odds: Floats, mass: Floats, epsilon: Floats) -> Floats:
 
 def _best_bounds(
     stake: Floats, log_odds: Floats, mass: Floats, epsilon: Floats, delta: Floats
-) -> tuple[Tangents, Floats]:
-    """The bounds of each guesser and level that are expected to grow most, and the growth.
+) -> Tangents:
+    """The bets with those bounds, of each guesser and level, that are expected to grow most.
 
     Guesses between `log(a/b) - epsilon` and `log(a/b) + epsilon` are not bet on.
     """
@@ -268,7 +323,7 @@ def _best_bounds(
     reach = np.maximum(np.abs(log_odds).max(axis=1, keepdims=True), 1e-6) + np.zeros_like(stake)
     bounded = Tangents(epsilon, delta, stake, -reach, reach)
     if not delta.any():
-        return bounded, growth(bounded, log_odds, mass)
+        return bounded
     silent = replace(bounded, lowest=centre - epsilon, highest=centre + epsilon)
     margins = _MARGINS[:, None, None]
     lower = replace(silent, lowest=np.maximum(silent.lowest - margins, -reach))
@@ -282,8 +337,7 @@ def _best_bounds(
     nothing = Tangents(
         epsilon, delta, np.ones_like(stake), 0.0 * stake - epsilon, 0.0 * stake + epsilon
     )
-    most = grows.max(axis=0)
-    return _either(most > 0.0, best, nothing), np.maximum(most, 0.0)
+    return _either(grows.max(axis=0) > 0.0, best, nothing)
 
 
 def _best_of(tried: Floats, grows: Floats) -> Floats:

@@ -166,6 +166,20 @@ def cauchy(share: float) -> FeatureMap:
     return features
 
 
+def tails(doublings: float) -> FeatureMap:
+    """How far out an output lies, signed and unsigned: 0 but in the tails, `2^-doublings` of all.
+
+    A tail that is half as likely is one unit farther out.
+    """
+
+    def features(column: ColumnSummary, table: DescribedTable) -> Floats:
+        rank = table.rank(column)
+        beyond = np.maximum(-np.log2(2.0 * np.minimum(rank, 1.0 - rank)) - doublings, 0.0)
+        return np.stack([np.copysign(beyond, rank - 0.5), beyond], axis=1)
+
+    return features
+
+
 def cosines(order: int) -> FeatureMap:
     """`cos(pi k u)` of the rank `u`, for `k = 1..order`."""
     frequencies = np.pi * np.arange(1, order + 1)

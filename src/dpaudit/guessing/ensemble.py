@@ -25,6 +25,7 @@ from dpaudit.guessing.columns import (
     gaussian,
     laplace,
     normal_scores,
+    tails,
 )
 from dpaudit.guessing.guessers import MAX_LOG_ODDS, LinearModels, OutputCounts
 from dpaudit.guessing.rows import LabelledRows
@@ -33,7 +34,10 @@ from dpaudit.guessing.trees import Boosted
 from dpaudit.outputs import Table
 
 _MAX_REFUNDED_SHARE = 1e-3  # of the weight, given back by the prior at every fit
-_COARSE_BINS = (7, 9)  # for one column: five shifts or scales, two waves, then three bins, mirrored
+_COARSE_BINS = (
+    9,
+    11,
+)  # for one column: seven shifts, scales or tails, two waves, then three bins, mirrored
 
 
 _MIN_SPARSE_COLUMNS = 4  # from which on columns are also guessed by one at a time
@@ -95,7 +99,12 @@ def _guessers(columns: int) -> list[tuple[Guesser, int]]:
         (normal_scores, even),
     ]
     if columns == 1:
-        shift_or_scale += [(cauchy(0.25), 3 * even), (cauchy(0.12), 3 * even)]
+        shift_or_scale += [
+            (cauchy(0.25), 3 * even),
+            (cauchy(0.12), 3 * even),
+            (tails(4.0), even),
+            (tails(6.0), even),
+        ]
     elif columns > 16:
         shift_or_scale = [(laplace, even)]
     found: list[tuple[Guesser, int]] = [(LinearModels(tuple(shift_or_scale)), len(shift_or_scale))]

@@ -19,11 +19,15 @@ import numpy.typing as npt
 from dpaudit.arrays import Floats, Index, Labels
 from dpaudit.outputs import Table, stack
 
-MAX_RAW_DRAWS = 4096  # up to here every draw is a row of its own
-_MAX_KEPT_DRAWS = 65_536  # raw draws in memory: the window of vectors, and to place cells anew
+MAX_RAW_DRAWS = 2048  # up to here every draw is a row of its own
+_MAX_WINDOW = 65_536  # draws of vectors in memory: the latest ones
+_MAX_CELLED_DRAWS = 262_144  # draws of one column in memory, to place its cells by
 _MAX_DISTINCT_VECTORS = 4_096  # with more of them, vectors are treated as continuous
 _MIN_THINNED_ROWS = 256  # about
 _CELLS = 512  # of the continuous part; at most three times that with tails and repeated values
+_GRID_CELLS = 16_384  # of a lookup
+_GRID_OUTSIDE = 0.02  # of the edges on either side of the grid
+_MIN_LOOKUPS = 1_024  # numbers from which the grid is worth it
 _MIN_REPEATS = 3  # times a value is seen, compared with others, to get a cell of its own
 
 
@@ -101,13 +105,15 @@ class Past:
         """Remember a batch; `index` is what `compress` gave for it, if known."""
         self.draws += len(table)
         self._seen = None
-        if self._codebook is not None and self._built >= _MAX_KEPT_DRAWS:
+        if self._codebook is not None:
             cells = self._codebook.index(table) if index is None else index
             self._counts = self._counts + _count(len(self._codebook.rows), cells, labels)
-            return
+            if self._built >= _MAX_CELLED_DRAWS:
+                return
         self._tables.append(table)
         self._labels.append(labels)
-        self._rows = None
+        if self._codebook is None or self.draws >= min(4 * self._built, _MAX_CELLED_DRAWS):
+            self._rows = None
 
     def widen(self, widen: Callable[[Table], Table]) -> None:
         """Give past rows the columns of today: an output showed a field never seen before."""
@@ -153,15 +159,14 @@ class Past:
         self._rows, self._counts = rows, counts
 
     def _settle_cells(self, table: Table, labels: Labels) -> tuple[Table, Floats]:
-        if self._codebook is None or len(table) >= min(4 * self._built, _MAX_KEPT_DRAWS):
-            self._codebook, self._built = Codebook(table), len(table)
-        if self._built >= _MAX_KEPT_DRAWS:
+        self._codebook, self._built = Codebook(table), len(table)
+        if self._built >= _MAX_CELLED_DRAWS:
             self._tables, self._labels = [], []
         rows = self._codebook.rows
         return rows, _count(len(rows), self._codebook.index(table), labels)
 
     def _settle_vectors(self, table: Table, labels: Labels) -> tuple[Table, Floats]:
-        latest = slice(-_MAX_KEPT_DRAWS, None)
+        latest = slice(-_MAX_WINDOW, None)
         self._tables, self._labels = [table.take(latest)], [labels[latest]]
         if self._distinct:
             keys, first, index = np.unique(row_keys(table), return_index=True, return_inverse=True)
@@ -180,22 +185,72 @@ class Codebook:
     """
 
     def __init__(self, table: Table) -> None:
-        codes = table.codes()[:, 0]
-        self._edges, centres, exact = _cells(np.sort(table.numbers[codes < 0, 0]))
-        self._numbers, self._codes = len(centres), int(codes.max(initial=-1)) + 1
+        numbers, words = table.numbers[:, 0], 0
+        if table.atoms is not None:
+            codes = table.atoms[:, 0]
+            numbers, words = numbers[codes < 0], int(codes.max(initial=-1)) + 1
+        edges, centres, exact = _cells(np.sort(numbers))
+        self._lookup = Lookup(edges)
+        self._numbers, self._codes = len(centres), words
         # One cell for each word known so far, and one for every word still to come.
         atoms = np.concatenate([np.full(len(centres), -1), np.arange(self._codes + 1)])
-        numbers = np.concatenate([centres, np.zeros(self._codes + 1)])
-        self.rows = Table(numbers[:, None], atoms.astype(np.int32)[:, None])
+        values = np.concatenate([centres, np.zeros(self._codes + 1)])
+        self.rows = Table(values[:, None], atoms.astype(np.int32)[:, None])
         self.exact = np.concatenate([exact, np.full(self._codes, True), [False]])  # one value each
 
     def index(self, table: Table) -> Index:
         """The cell of every output: a row of `self.rows`."""
-        cells = np.searchsorted(self._edges, table.numbers[:, 0], side="right")
+        cells = self._lookup.index(table.numbers[:, 0])
         if table.atoms is None:
             return cells
         codes = table.atoms[:, 0]
         return np.where(codes < 0, cells, self._numbers + np.minimum(codes, self._codes))
+
+
+class Lookup:
+    """`np.searchsorted(edges, numbers, side="right")`, several times as fast for many numbers.
+
+    A fine even grid says between which edges a number lies, but for one edge in its own grid cell.
+    The grid spans the middle of the edges; what lies outside, or in a grid cell with several edges,
+    is searched for.
+
+    >>> numbers = np.random.default_rng(0).normal(size=5000)
+    >>> edges = np.sort(numbers)[::10]
+    >>> bool((Lookup(edges).index(numbers) == np.searchsorted(edges, numbers, "right")).all())
+    True
+    """
+
+    def __init__(self, edges: Floats) -> None:
+        self._edges = edges
+        if len(edges) < 2:
+            return
+        outside = int(_GRID_OUTSIDE * len(edges))
+        self._low, high = float(edges[outside]), float(edges[-1 - outside])
+        with np.errstate(divide="ignore", over="ignore"):
+            self._scale = float(np.float64(_GRID_CELLS) / np.float64(high - self._low))
+        if not math.isfinite(self._scale) or self._scale == 0.0:
+            self._scale = 1.0
+        inside = np.bincount(self._grid(edges), minlength=_GRID_CELLS + 2)
+        # The place is monotone in the number: all edges of lower grid cells lie below it.
+        self._below = np.cumsum(inside) - inside
+        self._several = inside > 1
+        self._padded = np.append(edges, np.inf)
+
+    def index(self, numbers: Floats) -> Index:
+        """The number of edges at or below each number."""
+        if len(numbers) < _MIN_LOOKUPS or len(self._edges) < 2:
+            return np.searchsorted(self._edges, numbers, side="right")
+        grid = self._grid(numbers)
+        found = self._below[grid]
+        found += numbers >= self._padded[found]
+        several = np.flatnonzero(self._several[grid])
+        found[several] = np.searchsorted(self._edges, numbers[several], side="right")
+        return found
+
+    def _grid(self, numbers: Floats) -> Index:
+        with np.errstate(over="ignore"):
+            place = (numbers - self._low) * self._scale
+        return np.clip(place, -1.0, _GRID_CELLS, out=place).astype(np.intp) + 1
 
 
 def row_keys(table: Table) -> npt.NDArray[np.uint64]:
@@ -229,7 +284,8 @@ def _cells(ordered: Floats) -> tuple[Floats, Floats, Labels]:
     """Edges of the cells `[edge, next edge)`, a value for each cell, and which hold one value."""
     if len(ordered) == 0:
         return np.empty(0), np.zeros(1), np.zeros(1, dtype=np.bool_)
-    values, counts = np.unique(ordered, return_counts=True)
+    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    values, counts = ordered[begins], np.diff(begins, append=len(ordered))
     if len(values) <= _CELLS:
         return values[1:], values, np.ones(len(values), dtype=np.bool_)
     often = _often(values, counts)

@@ -140,13 +140,16 @@ def detectable(audit: Audit) -> str:
 
     An excess over a claim with a delta may be in delta alone: then no epsilon holds.
     """
-    _, delta = point_of(audit.claim) or (0.0, 1.0)
-    if audit.detectable is None or delta > 0.0:
+    claim, (_, delta) = audit.claim, point_of(audit.claim) or (0.0, 0.0)
+    if audit.detectable is None or delta > 0.0 or not isinstance(claim, Scalable):
         return ""
+    if audit.detectable < claim.strength:  # as a file of an older version may say
+        return ""
+    article = "an" if claim.symbol[0] in "aeiou" else "a"
     where = "on this pair " if audit.strongest is not None else ""
     return (
-        f"an epsilon of {upper(audit.detectable)} or more {where}would have been refuted "
-        "(an estimate)"
+        f"{article} {claim.symbol} of {upper(audit.detectable)} or more {where}would have been "
+        "refuted (an estimate)"
     )
 
 

@@ -160,10 +160,10 @@ def _forecast(audit: Audit, *, older: bool) -> Iterator[str]:
     """What would have been detected, and what would decide it."""
     claim, detectable, forecast = audit.claim, audit.detectable, audit.forecast
     if detectable is not None:
-        point = point_of(claim)
-        if point is None or audit.refuted or (point[1] > 0.0 and not older):
+        _, delta = point_of(claim) or (0.0, 0.0)
+        if not isinstance(claim, Scalable) or audit.refuted or (delta > 0.0 and not older):
             yield f"nothing is detectable, and {detectable!r} is given"
-        elif not point[0] <= detectable < math.inf:
+        elif not claim.strength <= detectable < math.inf:
             yield f"the claim is {claim}, and {detectable!r} would have been refuted"
     if forecast is not None and (audit.verdict is not Verdict.UNDECIDED or forecast < 1):
         yield f"{forecast} more draws are forecast, and the verdict is {audit.verdict.value!r}"
