@@ -7,6 +7,8 @@ coordinate: the others say nothing.
 
 from __future__ import annotations
 
+import csv
+import functools
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -24,12 +26,15 @@ from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # whose exact outputs are shared
 
-from exact_outputs import exact_outputs
+from exact_outputs import exact_outputs, gauss_legendre, laplace, laplace_cdf
 
+PUBLISHED = Path(__file__).parent / "reference" / "sequential.csv"
 PAIR = ([0.0], [0.0, 1.0])
 SVT_PAIR = ([1.0, 0.0], [0.0, 1.0])
+ANSWERS = ([1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0, 1.0])
 _CELLS = 4_000
 _FEW_CELLS = 300  # where the best bet is a mixture of many
+_CELLS_OF_THREE = 40  # of each of three numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,24 +178,6 @@ class Vocabulary:
         return [f"word{number}" for number in rng.choice(self.count, size=size, p=chances)]
 
 
-@dataclass(frozen=True, slots=True)
-class Bits:
-    """Twenty bits, each flipped with probability `flip`; on the larger dataset six are changed."""
-
-    flip: float
-    changed: int = 6
-
-    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
-        truth = np.zeros(20, dtype=np.bool_)
-        truth[: self.changed] = len(data) > 1
-        return ((rng.random((size, 20)) < self.flip) ^ truth).astype(np.float64)
-
-    def sides(self) -> Sides:
-        hits = np.arange(self.changed + 1)
-        ours = stats.binom.pmf(hits, self.changed, 1.0 - self.flip)
-        return Sides(data=ours, neighbour=stats.binom.pmf(hits, self.changed, self.flip))
-
-
 def rows() -> list[Row]:
     """All rows, the plainest first."""
     return [*_shifts(), *_deltas(), *_shapes(), *_vectors(), *_profiles(), *_of_the_zoo()]
@@ -227,6 +214,15 @@ def _deltas() -> Iterator[Row]:
         count = RareNumber(factor * delta)
         name = f"number or None, {factor:g} times delta"
         yield Row(name=name, mechanism=count, claim=ApproxDP(1.0, delta), sides=count.sides)
+    for delta, factor in ((1e-2, 2.0), (1e-3, 2.7), (1e-3, 10.0)):
+        shown = RareNumber(factor * delta)
+        yield Row(
+            name=f"stability histogram, {factor:g} times delta",
+            mechanism=zoo.ThresholdedHistogram(1.0, factor * delta),
+            claim=ApproxDP(1.0, delta),
+            sides=shown.sides,
+            pair=([0] * 40 + [1], [0] * 40),
+        )
 
 
 def _shapes() -> Iterator[Row]:
@@ -255,8 +251,20 @@ def _vectors() -> Iterator[Row]:
         vector = Shifted("laplace", 1.0, columns)
         name = f"vector of {columns}"
         yield Row(name=name, mechanism=vector, claim=PureDP(claimed), sides=vector.sides)
-    bits = Bits(0.475)
-    yield Row(name="flipped bits", mechanism=bits, claim=PureDP(0.45), sides=bits.sides)
+    yield Row(
+        name="RAPPOR",
+        mechanism=zoo.OneTimeRappor(),
+        claim=PureDP(0.45),
+        sides=_rappor,
+        pair=([1], [0]),
+    )
+    yield Row(
+        name="prefix sums",
+        mechanism=zoo.PrefixSum(1.0),
+        claim=PureDP(2.0),
+        sides=_prefix_sums,
+        pair=([0.0] * 3, [1.0] * 3),
+    )
 
 
 def _profiles() -> Iterator[Row]:
@@ -279,15 +287,79 @@ def _with_cells(noise: Shifted) -> Callable[[], Sides]:
 
 def _of_the_zoo() -> Iterator[Row]:
     for name, built_for, claimed in (
-        ("SVT3", 1.0, 0.1), ("SVT4", 1.0, 1.0), ("SVT5", 1.0, 1.0), ("SVT6", 1.0, 0.5),
+        ("SVT1", 4.0, 1.0), ("SVT2", 4.0, 1.0), ("SVT3", 1.0, 0.1),
+        ("SVT4", 1.0, 1.0), ("SVT5", 1.0, 1.0), ("SVT6", 1.0, 0.5),
     ):  # fmt: skip
         sides = _exact(name, built_for)
-        mechanism = getattr(zoo, name)(built_for)
+        cutoff = {"cutoff": 1} if name == "SVT2" else {}
+        mechanism = getattr(zoo, name)(built_for, **cutoff)
         yield Row(name=name, mechanism=mechanism, claim=PureDP(claimed), sides=sides, pair=SVT_PAIR)
-    for name in ("NonDPLaplace1", "NonDPGaussian1", "NonDPLaplace2", "NonDPGaussian2"):
-        mechanism = getattr(zoo, name)(0.1)
-        claim = ApproxDP(0.1, 1e-5)
-        yield Row(name=name, mechanism=mechanism, claim=claim, sides=_exact(name, 0.1, PAIR))
+    yield Row(
+        name="noisy max",
+        mechanism=zoo.NoisyMaxLaplace(2.0),
+        claim=PureDP(1.0),
+        sides=_noisy_max,
+        pair=ANSWERS,
+    )
+    yield Row(
+        name="noisy max, its value",
+        mechanism=zoo.NoisyMaxValueLaplace(2.0),
+        claim=PureDP(2.0),
+        sides=_noisy_max_value,
+        pair=([0.0] * 5, [1.0] * 5),
+    )
+    with PUBLISHED.open(newline="", encoding="utf-8") as file:
+        for line in csv.DictReader(file):
+            name, epsilon = line["mechanism"], float(line["claim_epsilon"])
+            yield Row(
+                name=name,
+                mechanism=getattr(zoo, name)(epsilon),
+                claim=ApproxDP(epsilon, float(line["claim_delta"])),
+                sides=_exact(name, epsilon, PAIR),
+            )
+
+
+def _rappor() -> Sides:
+    """Six bits differ; how many of them are as on one dataset says all there is."""
+    flip, changed = 0.475, 6
+    hits = np.arange(changed + 1)
+    ours = stats.binom.pmf(hits, changed, 1.0 - flip)
+    return Sides(data=ours, neighbour=stats.binom.pmf(hits, changed, flip))
+
+
+def _prefix_sums() -> Sides:
+    """The differences of the sums: three Laplace shifts, each cut into cells where it says more."""
+    edges = np.linspace(0.0, 1.0, _CELLS_OF_THREE + 1)
+    one, other = (
+        np.diff(stats.laplace.cdf(edges - shift), prepend=0.0, append=1.0) for shift in (0.0, 1.0)
+    )
+    ours, theirs = (functools.reduce(np.multiply.outer, [side] * 3) for side in (one, other))
+    return Sides(data=ours.ravel(), neighbour=theirs.ravel())
+
+
+def _noisy_max() -> Sides:
+    """The chance of every place: that its noisy answer is above all others."""
+    ours, theirs = (_places_of_max(np.array(side)) for side in ANSWERS)
+    return Sides(data=ours, neighbour=theirs)
+
+
+def _places_of_max(answers: Floats) -> Floats:
+    nodes, weights = gauss_legendre(np.unique([*np.linspace(-40.0, 41.0, 400), *answers]), 10)
+    below = laplace_cdf(nodes[None] - answers[:, None, None])
+    each = [
+        weights * laplace(nodes - answer) * np.prod(np.delete(below, place, axis=0), axis=0)
+        for place, answer in enumerate(answers)
+    ]
+    return np.array([float(one.sum()) for one in each])
+
+
+def _noisy_max_value() -> Sides:
+    edges = np.unique([*np.linspace(-38.0, 39.0, _CELLS + 1), 0.0, 1.0])
+    ours, theirs = (
+        np.diff(stats.laplace.cdf(edges - shift) ** 5, prepend=0.0, append=1.0)
+        for shift in (0.0, 1.0)
+    )
+    return Sides(data=ours, neighbour=theirs)
 
 
 def _exact(name: str, epsilon: float, pair: tuple[Any, Any] = SVT_PAIR) -> Callable[[], Sides]:

@@ -141,9 +141,15 @@ def _bars(scale: float, *, least: float, pair: Sequence[Dataset]) -> Floats:
     return np.unique([*np.linspace(-reach, reach, int(4 * reach / least)), *kinks])
 
 
-def _first_above(epsilon: float, pair: Sequence[Dataset]) -> tuple[Floats, Floats]:
-    """SVT4: the place of the first answer above; the last cell is "none"."""
-    scale, query_scale = 4 / epsilon, 4 / (3 * epsilon)
+def _first_above(
+    bar: float, query: float, epsilon: float, pair: Sequence[Dataset]
+) -> tuple[Floats, Floats]:
+    """The place of the first answer above; the last cell is "none".
+
+    `bar` and `query` are the scales of the noise on the threshold and on the answers, in units of
+    `1/epsilon`.
+    """
+    scale, query_scale = bar / epsilon, query / epsilon
     nodes, weights = gauss_legendre(_bars(scale, least=query_scale, pair=pair), 12)
     sides = []
     for answers in pair:
@@ -221,8 +227,10 @@ _MECHANISMS: dict[str, Callable[[float, Sequence[Dataset]], tuple[Floats, Floats
     "NonDPLaplace2": functools.partial(_mean_of_noisy_count, "laplace"),
     "NonDPGaussian1": functools.partial(_mean, "normal"),
     "NonDPGaussian2": functools.partial(_mean_of_noisy_count, "normal"),
+    "SVT1": functools.partial(_first_above, 2.0, 4.0),
+    "SVT2": functools.partial(_first_above, 2.0, 4.0),  # with a cutoff of 1
     "SVT3": _first_above_and_its_answer,
-    "SVT4": _first_above,
+    "SVT4": functools.partial(_first_above, 4.0, 4 / 3),
     "SVT5": _order_of_answers,
     "SVT6": _all_answers,
 }

@@ -51,6 +51,7 @@ def test_doctests_pass(outputs: ModuleType, divergence: ModuleType) -> None:
         ("NonDPLaplace2", MEANS),
         ("NonDPGaussian1", MEANS),
         ("NonDPGaussian2", MEANS),
+        ("SVT1", HALVES),
         ("SVT3", HALVES),
         ("SVT4", HALVES),
         ("SVT5", HALVES),
@@ -66,8 +67,8 @@ def test_the_masses_of_a_side_sum_to_one(outputs: ModuleType, mechanism: str, pa
 
 
 def test_a_mechanism_without_exact_outputs_is_refused(outputs: ModuleType) -> None:
-    with pytest.raises(ValueError, match=r"no exact outputs are known of SVT1; of NonDPLaplace1, "):
-        outputs.exact_outputs("SVT1", 1.0, *HALVES)
+    with pytest.raises(ValueError, match=r"no exact outputs are known of SVT7; of NonDPLaplace1, "):
+        outputs.exact_outputs("SVT7", 1.0, *HALVES)
 
 
 @pytest.mark.parametrize(
@@ -109,10 +110,15 @@ def test_the_second_variants_have_the_zoos_divergence(
         assert (found == 0.0) == (mechanism == "NonDPGaussian2" and epsilon == 1.0)
 
 
-def test_svt4_is_the_zoos_first_above(outputs: ModuleType, sparse_vectors: dict[str, Any]) -> None:
-    masses = outputs.exact_outputs("SVT4", 1.0, *HALVES)
+@pytest.mark.parametrize(
+    ("mechanism", "bar", "query"), [("SVT1", 2.0, 4.0), ("SVT2", 2.0, 4.0), ("SVT4", 4.0, 4 / 3)]
+)
+def test_it_is_the_zoos_first_above(
+    outputs: ModuleType, sparse_vectors: dict[str, Any], mechanism: str, bar: float, query: float
+) -> None:
+    masses = outputs.exact_outputs(mechanism, 1.0, *HALVES)
     for side, answers in zip((masses.data, masses.neighbour), HALVES, strict=True):
-        exact = sparse_vectors["first_above"](list(answers), 4.0, 4 / 3)
+        exact = sparse_vectors["first_above"](list(answers), bar, query)
         np.testing.assert_allclose(side, exact, atol=1e-10)
 
 

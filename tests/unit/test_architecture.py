@@ -48,8 +48,8 @@ def test_the_rooms_stand_in_their_order() -> None:
         ]
 
 
-def test_the_walk_has_ten_steps() -> None:
-    assert len(STEPS) == 10
+def test_the_walk_has_eleven_steps() -> None:
+    assert len(STEPS) == 11
     assert STEPS[0] == ("auditing/audit.py", "audit")
 
 

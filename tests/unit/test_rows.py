@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dpaudit.guessing import Codebook, LabelledRows, Past, row_keys
+from dpaudit.guessing import Codebook, LabelledRows, Lookup, Past, row_keys
 from dpaudit.outputs import Encoder, Table
 
 Labels = npt.NDArray[np.bool_]
@@ -195,3 +195,26 @@ def test_equal_rows_have_equal_keys_and_others_do_not() -> None:
     mixed = row_keys(encoder.encode([[1.0, "a"], [1.0, "b"], [0.0, "a"], [1.0, None], [1.0, "a"]]))
     assert len(set(mixed.tolist())) == 4
     assert mixed[0] == mixed[4]
+
+
+# --- the cell of a number -------------------------------------------------------------------------
+
+FAMILIES = ("normal", "heavy", "huge", "integers", "one value among others")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("edges", [0, 1, 2, 7, 600, 5_000])
+def test_a_lookup_finds_what_a_search_finds(family: str, edges: int) -> None:
+    rng = np.random.default_rng(8)
+    numbers = {
+        "normal": rng.normal(size=20_000),
+        "heavy": rng.standard_cauchy(size=20_000) ** 5,
+        "huge": np.sign(rng.normal(size=20_000)) * 10.0 ** rng.uniform(-320, 308, size=20_000),
+        "integers": rng.integers(-40, 40, size=20_000).astype(float),
+        "one value among others": np.where(rng.random(20_000) < 0.5, 0.25, rng.normal(size=20_000)),
+    }[family]
+    numbers[:6] = [0.0, -0.0, 5e-324, -5e-324, 1.7e308, -1.7e308]
+    chosen = np.unique(rng.choice(numbers, size=edges))
+    chosen = np.unique(np.concatenate([chosen, np.nextafter(chosen, np.inf)]))
+    expected = np.searchsorted(chosen, numbers, side="right")
+    assert np.array_equal(Lookup(chosen).index(numbers), expected)

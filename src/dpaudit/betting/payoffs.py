@@ -54,7 +54,8 @@ _NEWTON_STEPS = 40
 _LEAST_GAIN = 1e-7  # nats a draw: less is not worth a step
 _LEAST_SHARE = 1e-9
 _STEP_HALVINGS = 30
-_RIDGE = 1e-9  # so that bets that pay the same can be told apart
+_SHARE_DIGITS = 4  # of a share: what comes after them differs from processor to processor
+_RIDGE = 1e-6  # nats at most: of mixtures that grow alike, the evenest, on every processor
 _LABEL_SHARE = 1e-3  # always kept on the label, half on each side: no sample can ruin the bettor
 
 
@@ -205,7 +206,8 @@ class MixedBet:
         one, zero = weight * expit(places), weight * expit(-places)
         start = np.append([0.5, 0.5], np.zeros(len(up) - 2)) if self._share is None else self._share
         kept = _LABEL_SHARE + (1.0 - _LABEL_SHARE) * np.hstack([up, down])
-        share = (1.0 - _LABEL_SHARE) * best_shares(kept, np.concatenate([one, zero]), start)
+        best = best_shares(kept, np.concatenate([one, zero]), start).round(_SHARE_DIGITS)
+        share = (1.0 - _LABEL_SHARE) * best / best.sum()
         share[:2] += _LABEL_SHARE / 2
         self._share = share
 
@@ -239,19 +241,22 @@ def best_shares(payoffs: Floats, mass: Floats, start: Floats) -> Floats:
     `mass` weighs the outcomes (columns), on all of which the start is paid something. Each step
     takes in the bet that promises most, and a bet whose share falls to zero is dropped. Shares that
     are multiplied by what they earn (Cover 1984) get there too, but take thousands of steps where
-    little is won.
+    little is won. Bets that pay nearly the same share evenly: a sum of squares is taken off what is
+    maximised, too small to cost anything.
 
-    >>> best_shares(np.array([[2.0, 0.0], [0.0, 2.0]]), np.array([0.7, 0.3]), np.full(2, 0.5))
-    array([0.7, 0.3])
+    >>> payoffs, mass = np.array([[2.0, 0.0], [0.0, 2.0]]), np.array([0.7, 0.3])
+    >>> print(best_shares(payoffs, mass, np.full(2, 0.5)).round(3))
+    [0.7 0.3]
     """
     share: Floats = start / start.sum()
     weight: Floats = mass / mass.sum()
     for _ in range(_NEWTON_STEPS):
         relative = payoffs / (share @ payoffs)
-        gain = relative @ weight  # at the best shares 1 for every bet in use, no more for others
-        if gain.max() < 1.0 + _LEAST_GAIN:
+        gain = relative @ weight - _RIDGE * share  # best: equal for bets in use, no more for others
+        more = gain - share @ gain
+        if more.max() < _LEAST_GAIN:
             break
-        promised = np.maximum(gain - 1.0, 0.0) ** 2 / (relative**2 @ weight)
+        promised = np.maximum(more, 0.0) ** 2 / (relative**2 @ weight)
         best = int(promised.argmax())
         step = _newton_step(relative, weight, gain, (share > 0.0) | (np.arange(len(share)) == best))
         towards = -share  # to a larger share of the best one alone: this always gains
@@ -282,7 +287,9 @@ def _stepped(share: Floats, step: Floats, change: Floats, weight: Floats) -> tup
     size = min(1.0, float(np.min(share[falling] / -step[falling], initial=np.inf)))
     for _ in range(_STEP_HALVINGS):
         paid = 1.0 + size * change
+        squares = size * float(2.0 * share @ step + size * step @ step)
         gained = float(weight @ np.log(paid)) if paid.min() > 0.0 else -np.inf
+        gained -= 0.5 * _RIDGE * squares
         if gained > 0.0:
             return np.maximum(share + size * step, 0.0), gained
         size *= 0.5

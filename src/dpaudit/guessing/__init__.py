@@ -22,6 +22,6 @@ from dpaudit.guessing.projections import (
     projections_for,
     steps,
 )
-from dpaudit.guessing.rows import Codebook, LabelledRows, Past, row_keys
+from dpaudit.guessing.rows import Codebook, LabelledRows, Lookup, Past, row_keys
 from dpaudit.guessing.staked_guesses import Calibration, GuessCounts, GuessRule, best_rule
 from dpaudit.guessing.trees import BalancedBoosted, Boosted
