@@ -8,13 +8,17 @@ Line = dict[str, str]
 
 
 def table2(lines: list[Line]) -> list[list[str]]:
-    """Trials until found: for each mechanism and finder the paper's by tester, then ours."""
+    """Trials until found: for each mechanism and finder the paper's by tester, then ours.
+
+    Not every finder was run with every tester.
+    """
     cells = {(line["mechanism"], line["finder"], line["tester"]): line for line in lines}
     ours = list(dict.fromkeys(line["tester"] for line in lines))
     theirs = [tester for tester in ours if tester != "betting"]  # the paper has no bets
 
-    def trials(line: Line, column: str) -> str:
-        return f"{float(line[column]):.1f}" if line[column] else "-"
+    def trials(mechanism: str, finder: str, tester: str, column: str) -> str:
+        figure = cells.get((mechanism, finder, tester), {}).get(column)
+        return f"{float(figure):.1f}" if figure else "-"
 
     def draws(line: Line) -> str:
         return f"{float(line['mean_draws']):,.0f}" if line["mean_draws"] else "never"
@@ -23,8 +27,8 @@ def table2(lines: list[Line]) -> list[list[str]]:
         [
             mechanism,
             finder,
-            *(trials(cells[mechanism, finder, tester], "paper_trials") for tester in theirs),
-            *(trials(cells[mechanism, finder, tester], "mean_trials") for tester in ours),
+            *(trials(mechanism, finder, tester, "paper_trials") for tester in theirs),
+            *(trials(mechanism, finder, tester, "mean_trials") for tester in ours),
             draws(cells[mechanism, finder, "betting"]),
         ]
         for mechanism in dict.fromkeys(line["mechanism"] for line in lines)

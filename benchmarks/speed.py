@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 # Which calls of which function are a part of the work; what is in none of them is the rest.
 PARTS: dict[str, dict[str, tuple[str, ...]]] = {
-    "draw": {"Run.draw_labelled": ("draw_labelled",)},
+    "draw": {"PendingBatch.outputs": ("_Later.outputs", "_batch")},
     "encode": {"Shards._take_open": ("Encoder.encode",)},
     "guess": {"PairBettor.play": ("Past.compress", "Ensemble.guesses", "Ensemble.average")},
     "bet": {"PairBettor.play": ("TangentBook.log_payoffs", "PairBettor._crossing")},

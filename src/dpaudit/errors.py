@@ -44,6 +44,14 @@ class UnexpectedExit(DPAuditError, ValueError):
     """The audited code raised an exception that ends a process, such as `SystemExit`."""
 
 
+class MechanismDied(DPAuditError, RuntimeError):
+    """The mechanism ended its process, or did not return; no output is left out because of that."""
+
+
+class CannotUseStore(DPAuditError, ValueError):
+    """The store holds the draws of another audit, is in use, or is not a store."""
+
+
 class DependentDraws(DPAuditError, ValueError):
     """The draws of the mechanism depend on each other, so nothing can be concluded from them."""
 

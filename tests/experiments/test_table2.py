@@ -42,9 +42,10 @@ def whole_table(table2: ModuleType, folder: Path) -> Path:
 def test_every_finder_meets_every_mechanism_and_tester_with_seeds_of_its_own(
     table2: ModuleType,
 ) -> None:
+    """But for batch testers on sparse vectors, which meet two finders."""
     searches = table2.searches()
-    assert len({search.label for search in searches}) == len(searches) == 4 * 8 * 5
-    assert [search.place for search in searches] == list(range(len(searches)))
+    assert len({search.label for search in searches}) == len(searches) == 4 * 8 * 5 - 2 * 4 * 4
+    assert len({search.place for search in searches}) == len(searches)
 
 
 def test_the_figures_of_the_paper_are_read_right(table2: ModuleType) -> None:
@@ -64,13 +65,13 @@ def test_the_paper_has_no_figure_for_what_it_lacks(table2: ModuleType) -> None:
         table2.paper_trials(search.finder, search.mechanism, search.tester)
         for search in table2.searches()
     ]
-    assert sum(figure is not None for figure in known) == 3 * (4 * 4 + 4 * 3)
+    assert sum(figure is not None for figure in known) == 3 * 4 * 4 + 4 * 3
 
 
 def test_gaussian_noise_promises_what_the_tester_can_test(table2: ModuleType) -> None:
     claims = [
         str(search_named(table2, label).claim)
-        for label in ("gp SVT3 renyi", "gp NonDPGaussian1 renyi", "gp NonDPGaussian1 mmd")
+        for label in ("random SVT3 renyi", "gp NonDPGaussian1 renyi", "gp NonDPGaussian1 mmd")
     ]
     assert claims == ["0.01-DP", "(order 1.5, 0.01)-Rényi DP", "(0.01, 0.01)-DP"]
 

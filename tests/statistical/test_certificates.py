@@ -19,7 +19,7 @@ from counts import most_accusations, power
 
 from dpaudit.auditing import Budget, Rounds, count_calls
 from dpaudit.bounds import epsilon_from_event
-from dpaudit.mechanism import as_mechanism
+from dpaudit.mechanism import CallsHere, as_mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.results import Tally
 
@@ -67,7 +67,7 @@ def certified(seed: int, worst: Worst, *, anytime: bool) -> Tallies:
     """The bounds of the event "the output is true", by what was drawn in time."""
     mechanism = Spiteful(worst, anytime=anytime)
     rounds = Rounds(
-        mechanism=as_mechanism(mechanism),
+        caller=CallsHere(as_mechanism(mechanism)),
         pair=Pair([1], []),
         draws=DRAWS,
         budget=Budget(2 * DRAWS, 1_000.0, clock=mechanism.clock),

@@ -11,12 +11,13 @@ import pytest
 
 from dpaudit.errors import HealthWarning
 from dpaudit.mechanism import (
+    Call,
+    CallsHere,
     LabelledOutputs,
     Mechanism,
     as_mechanism,
     draw_labelled,
     draw_paired,
-    draw_side,
 )
 from dpaudit.neighbours import Pair
 
@@ -88,7 +89,8 @@ def test_the_same_seed_gives_the_same_batch_and_stays_as_it_was(
     assert root.n_children_spawned == 0
     other = draw(mechanism, pair, 100, seed(6))
     assert not np.array_equal(first.outputs, other.outputs)
-    sides = [draw_side(mechanism, [1.0], 100, root) for _ in range(2)]
+    call = Call(data=[1.0], size=100, seed=root)
+    sides = [CallsHere(mechanism).ask(call).outputs() for _ in range(2)]
     np.testing.assert_array_equal(sides[0], sides[1])
 
 

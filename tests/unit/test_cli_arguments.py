@@ -20,6 +20,7 @@ from commands import error_line, run_apart
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaudit.auditing import Store
 from dpaudit.cli import main
 from dpaudit.cli.target import MAX_NESTED_LISTS
 
@@ -59,6 +60,7 @@ FORMS = {  # a command that runs, so that one odd value is all that is wrong
     "write": ("odd_code.py:honest",),
     "mechanisms": (),
     "demo": (),
+    "store": ("a.sqlite",),
 }
 UNBOUNDED = {("audit", "--samples"), ("audit", "--trials")}  # they ask for time, and may
 
@@ -74,6 +76,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget_modules: None) 
     )
     np.save("a.npy", np.zeros(60))
     Path("a.json").write_text("{}")
+    with Store("a.sqlite") as store:
+        store.belong_to({"claim": "1-DP"})
     return tmp_path
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dpaudit.auditing import Budget, CountedCalls, Rounds, count_calls
 from dpaudit.auditing.rounds import MAX_CALL, MIN_ROUNDS
-from dpaudit.mechanism import as_mechanism, draw_side
+from dpaudit.mechanism import Call, CallsHere, as_mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.results import Tally
 
@@ -49,7 +49,7 @@ def rounds_of(
     mechanism: Any, draws: int, *, seed: int = 7, budget: Budget | None = None, **options: Any
 ) -> Rounds:
     return Rounds(
-        mechanism=as_mechanism(mechanism),
+        caller=CallsHere(as_mechanism(mechanism)),
         pair=PAIR,
         draws=draws,
         budget=Budget(2 * draws, None) if budget is None else budget,
@@ -95,7 +95,8 @@ def test_the_seed_of_a_call_is_its_side_and_place() -> None:
     for side, outputs in rounds:
         seed = np.random.SeedSequence(7, spawn_key=(1, side, made[side]))
         data = (PAIR.data, PAIR.neighbour)[side]
-        assert np.array_equal(outputs, draw_side(rounds.mechanism, data, len(outputs), seed))
+        call = Call(data=data, size=len(outputs), seed=seed)
+        assert np.array_equal(outputs, rounds.caller.ask(call).outputs())
         made[side] += len(outputs)
     assert made == [1_000, 1_000]
 

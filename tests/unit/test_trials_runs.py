@@ -33,7 +33,7 @@ from dpaudit import Verdict
 from dpaudit.arrays import Floats
 from dpaudit.auditing import Budget, Rounds
 from dpaudit.errors import Underpowered, UnsupportedClaim
-from dpaudit.mechanism import as_mechanism
+from dpaudit.mechanism import CallsHere, as_mechanism
 from dpaudit.results import audit_from_json
 from dpaudit.testers import Finding, Trials, is_batch_tester, share_of_alpha
 
@@ -327,7 +327,7 @@ def test_the_event_is_certified_on_fresh_draws_that_can_be_drawn_again() -> None
     assert shown.likely.rate > 0.5 > 0.3 > shown.unlikely.rate
     assert shown.epsilon_lower > 1.0
     rounds = Rounds(
-        mechanism=as_mechanism(leak),
+        caller=CallsHere(as_mechanism(leak)),
         pair=shown.pair,
         draws=shown.data.draws,
         budget=Budget(3_000, None),

@@ -15,4 +15,5 @@ from dpaudit.auditing.run import Run, Stream, check_arguments, entropy_of, resul
 from dpaudit.auditing.scheduler import Candidate, Scheduler
 from dpaudit.auditing.shards import Shards, shard_size
 from dpaudit.auditing.shrink import cost, shrink, simpler_pairs
+from dpaudit.auditing.store import Store, StoredCalls, opened
 from dpaudit.auditing.trials import TrialLoop

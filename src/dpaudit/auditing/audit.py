@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.betting_loop import BettingLoop
-from dpaudit.auditing.budget import Budget
+from dpaudit.auditing.budget import DEFAULT_SAMPLES, Budget
 from dpaudit.auditing.certifying_draws import Certify
 from dpaudit.auditing.run import (
     Method,
@@ -23,10 +24,20 @@ from dpaudit.auditing.run import (
     entropy_of,
 )
 from dpaudit.auditing.shrink import simplest
+from dpaudit.auditing.store import StoredCalls, opened
 from dpaudit.auditing.trials import TrialLoop
 from dpaudit.claims import Claim
+from dpaudit.errors import CannotUseStore
 from dpaudit.integrations import as_subject
-from dpaudit.mechanism import Mechanism, OnError, Subject, with_errors
+from dpaudit.mechanism import (
+    Caller,
+    Mechanism,
+    OnError,
+    Subject,
+    caller_for,
+    code_of,
+    with_errors,
+)
 from dpaudit.neighbours import pairs
 from dpaudit.outputs import FloatView
 from dpaudit.results import Audit, Progress
@@ -48,6 +59,11 @@ def audit(
     floats: FloatView = "real",
     on_error: OnError = "output",
     certify: Certify = "fast",
+    workers: int | None = None,
+    executor: Any = None,
+    isolate: bool = False,
+    call_seconds: float | None = None,
+    store: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Audit:
     """Search neighbouring datasets for a violation of a claim, and certify what is found.
@@ -79,6 +95,16 @@ def audit(
     also no longer than ten times the search and a second. "sharp" makes 80 000, or more if 95 %
     take more, as far as `samples` and `seconds` allow.
 
+    `workers=8` makes the calls of the mechanism in eight processes, `executor` in any executor of
+    `concurrent.futures` or on a Dask client. Without `seconds` the audit is the same, to the last
+    digit, whoever makes the calls. With `isolate=True`, or `workers`, a mechanism that ends its
+    process does not end the audit: a single draw that does so again with the same random numbers
+    is the output "raises Crashed". `call_seconds` ends calls that do not return, likewise.
+
+    `store="audit.sqlite"` keeps every draw as it arrives. An audit that was interrupted or killed
+    goes on where it stood when it is run again, and ends as if nothing had happened; with more
+    `samples` it goes further. A store belongs to one mechanism, claim, relation and seed.
+
     Bets and bounds need independent draws. Where those of a call depend on each other, such as with
     one noise for all of them, nothing is refuted: `dpaudit.errors.DependentDraws` is raised.
 
@@ -108,25 +134,59 @@ def audit(
     check_certify(certify)
     relation = subject.neighbours
     relation = pairs(relation) if isinstance(relation, list | tuple) else relation
-    run = Run(
-        mechanism=with_errors(subject.mechanism, on_error),
-        claim=subject.claim,
-        alpha=float(alpha),
-        budget=Budget(None if samples is None else int(samples), seconds),
-        entropy=entropy_of(rng),
-        floats=floats,
-        certify=certify,
-        progress=progress,
-    )
-    proposals = as_finder(relation, finder, run.rng(Stream.FINDER))
-    method: Method
-    if isinstance(tester, BettingTester | None):
-        sharpen = tester is not None and tester.after_refuting == "sharpen"
-        method = BettingLoop(run, proposals, sharpen=sharpen)
-    else:
-        trials = tester if isinstance(tester, Trials) else Trials(tester)
-        method = TrialLoop(run, proposals, trials)
-    return concluded(method, _described(relation), partial(simplest, run, neighbours=relation))
+    drawn_from = with_errors(subject.mechanism, on_error)
+    settings = {
+        "claim": str(subject.claim),
+        "neighbours": _described(relation),
+        "finder": finder if isinstance(finder, str) else type(finder).__name__,
+        "tester": repr(tester),
+        "alpha": float(alpha),
+        "floats": floats,
+        "on_error": on_error,
+        "certify": certify,
+    }
+    with (
+        opened(store) as kept,
+        caller_for(
+            drawn_from,
+            workers=workers,
+            executor=executor,
+            isolate=isolate,
+            call_seconds=call_seconds,
+        ) as maker,
+    ):
+        entropy = entropy_of(rng if kept is None or rng is not None else kept.seed)
+        caller: Caller = maker
+        plan: tuple[int, ...] = (DEFAULT_SAMPLES if samples is None else int(samples),)
+        if kept is not None:
+            kept.belong_to({**code_of(drawn_from), **settings, "seed": entropy})
+            caller, plan = StoredCalls(drawn_from, maker, kept), kept.plan(*plan)
+        run = Run(
+            mechanism=drawn_from,
+            claim=subject.claim,
+            alpha=float(alpha),
+            budget=Budget(plan[0], seconds),
+            later_samples=plan[1:],
+            entropy=entropy,
+            floats=floats,
+            certify=certify,
+            progress=progress,
+            caller=caller,
+        )
+        proposals = as_finder(relation, finder, run.rng(Stream.FINDER))
+        method: Method
+        if isinstance(tester, BettingTester | None):
+            sharpen = tester is not None and tester.after_refuting == "sharpen"
+            method = BettingLoop(run, proposals, sharpen=sharpen)
+        else:
+            trials = tester if isinstance(tester, Trials) else Trials(tester)
+            if len(plan) > 1:
+                raise CannotUseStore(
+                    f"the trials of a batch tester are planned for samples={plan[0]}, which cannot "
+                    f"become {plan[-1]} later. Take another store."
+                )
+            method = TrialLoop(run, proposals, trials)
+        return concluded(method, _described(relation), partial(simplest, run, neighbours=relation))
 
 
 def _described(neighbours: Any) -> str:

@@ -88,6 +88,10 @@ class BettingLoop:
                 self._give(first, 1)  # to see how fast it is, before the search is planned
         try:
             self._schedule()
+            for samples in run.later_samples:
+                if not self.refuted:
+                    run.budget.extend(samples)
+                    self._schedule()
             tried, draws = self.pairs_tried, run.budget.spent
             self._failing.raise_if_fruitless(tried, draws, refuted=self.refuted)
         finally:  # also when interrupted: say what was not searched
@@ -98,6 +102,7 @@ class BettingLoop:
             if candidate is strongest and candidate.shards.waiting:  # helps to choose the event
                 candidate.bettor.learn(*candidate.shards.take(candidate.shards.waiting))
             candidate.shards.close()
+        run.caller.close()
         with noting(run.warnings):
             run.watch.close()
         run.budget.watch = self._tell
@@ -200,6 +205,9 @@ class BettingLoop:
         made, refuted = self._try_out(candidate), self.refuted
         patience = self._patience(candidate)
         while made < wanted and self.refuted == refuted:
+            # The only pair goes on after this: as many draws ahead as there were so far.
+            past = candidate.shards.made if self._single_pair else 0
+            candidate.shards.ask_ahead(max(wanted - made, past))
             now = max(patience, min(budget.hurry, _MAX_PATIENCE))
             batch, left = candidate.bettor.next_batch(patience=now), wanted - made
             if not self._single_pair and left < 1.5 * batch:

@@ -57,6 +57,11 @@ class Budget:
         self.spent = 0
         self.watch: Callable[[], None] = lambda: None
 
+    def extend(self, samples: int) -> None:
+        """Allow so many draws in all."""
+        self.samples = samples
+        self.reserve = _reserve(samples)
+
     @property
     def elapsed(self) -> float:
         """Seconds since the audit began."""

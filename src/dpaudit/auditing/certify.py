@@ -9,7 +9,7 @@ of draws at once (Robbins 1970) where the clock may end them (docs/mathematics.m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -35,7 +35,7 @@ from dpaudit.bounds import epsilon_from_event, make_ready
 from dpaudit.claims import Claim, point_of
 from dpaudit.events import Event, rule_of, strongest_event
 from dpaudit.guessing import LabelledRows, Past
-from dpaudit.mechanism import SIDE_NAMES, Calls, Watch
+from dpaudit.mechanism import SIDE_NAMES, Calls, PendingBatch, Watch, asked_ahead
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, Outputs, Table, stack
 from dpaudit.results import Counterexample
@@ -159,14 +159,19 @@ def certify_candidate(run: Run, candidate: Candidate) -> Counterexample | None:
 
 def _learn_more(run: Run, candidate: Candidate, limit: CertifyingLimit) -> None:
     """Draw more outputs of the pair to choose the event on; they are not bet on."""
-    draws = limit.choosing
-    made, most = 0, max(min(MAX_CALL, -(-draws // 2)), 1)
-    number, by = candidate.number, run.budget.until(CHOOSING_SHARE, by=limit.by)
-    while size := run.budget.timely(min(most, draws - made), key=number, by=by):
-        seed = run.seed(Stream.CHOOSE, made)
-        batch = run.draw_labelled(candidate.pair, number, size, seed)
+    most, number = max(min(MAX_CALL, -(-limit.choosing // 2)), 1), candidate.number
+    by = run.budget.until(CHOOSING_SHARE, by=limit.by)
+
+    def asked() -> Iterator[PendingBatch]:
+        made = 0
+        while size := run.budget.timely(min(most, limit.choosing - made), key=number, by=by):
+            yield run.ask_labelled(candidate.pair, size, run.seed(Stream.CHOOSE, made))
+            made += size
+
+    limited = run.budget.seconds is not None  # then each call is sized by those before
+    for one in asked() if limited else asked_ahead(asked(), run.caller):
+        (batch,) = run.receive(number, one)
         candidate.bettor.learn(run.read(number, batch), batch.labels)
-        made += size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -33,12 +33,15 @@ from dpaudit.guessing import (
     most_likely,
 )
 from dpaudit.mechanism import (
-    LabelledOutputs,
+    Caller,
     Mechanism,
     OnError,
+    PendingBatch,
     Watch,
-    draw_labelled,
-    draw_paired,
+    ask_labelled,
+    ask_paired,
+    asked_ahead,
+    caller_for,
     with_errors,
 )
 from dpaudit.neighbours import Pair
@@ -112,6 +115,8 @@ def measure_epsilon(
     rng: np.random.Generator | int | None = None,
     floats: FloatView = "real",
     on_error: OnError = "output",
+    workers: int | None = None,
+    executor: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> EpsilonBound:
     """Certify the largest epsilon of pure DP that the draws allow, on one pair of datasets.
@@ -120,8 +125,8 @@ def measure_epsilon(
     `samples` (a million if not given) are drawn. `progress` is called with the draws made and
     wanted. The same `rng` gives the same bound. With `floats="bits"` how floats are rounded counts
     too; otherwise a float is a real number. An error is an output, unless every draw raises one:
-    `on_error` is that of `dpaudit.audit`. Draws that depend on each other bound nothing: then
-    `DependentDraws` is raised.
+    `on_error`, `workers` and `executor` are those of `dpaudit.audit`. Draws that depend on each
+    other bound nothing: then `DependentDraws` is raised.
 
     >>> import numpy as np, dpaudit
     >>> def count(data, size, rng):
@@ -138,17 +143,19 @@ def measure_epsilon(
         raise ValueError(f"samples must be at least {MIN_SAMPLES}, got {samples!r}.")
     start, entropy = time.perf_counter(), entropy_of(rng)
     subject = with_errors(mechanism, on_error)
-    source = _LabelledDraws(
-        subject,
-        Pair(data, neighbour),
-        entropy=entropy,
-        total=total,
-        encoder=Encoder(floats=floats),
-        progress=progress,
-    )
-    name, rule = _chosen(source, total, float(alpha))
-    counted = total - source.made
-    counts = _count(rule, source, counted)
+    with caller_for(subject, workers=workers, executor=executor) as caller:
+        source = _LabelledDraws(
+            subject,
+            Pair(data, neighbour),
+            caller,
+            entropy=entropy,
+            total=total,
+            encoder=Encoder(floats=floats),
+            progress=progress,
+        )
+        name, rule = _chosen(source, total, float(alpha))
+        counted = total - source.made
+        counts = _count(rule, source, counted)
     source.watch.close()
     return EpsilonBound(
         mechanism=subject.name,
@@ -229,6 +236,7 @@ class _LabelledDraws:
         self,
         mechanism: Mechanism,
         pair: Pair,
+        caller: Caller,
         *,
         entropy: int,
         total: int,
@@ -237,7 +245,8 @@ class _LabelledDraws:
     ) -> None:
         self.pair = pair
         self.made = 0
-        self._mechanism = mechanism
+        self._caller = caller
+        self._name = mechanism.name
         self._entropy = entropy
         self._total = total
         self._encoder = encoder
@@ -262,20 +271,25 @@ class _LabelledDraws:
             yield LabelledRows.of(as_known(piece.table, self._learned.table), piece.labels)
 
     def _drawn(self, size: int, *, paired: bool) -> Iterator[LabelledRows]:
-        left = size
-        while left > 0:
-            batch = self._batch(min(self._call_draws, left), paired=paired)
-            piece = len(batch.labels)
-            self.made, left = self.made + piece, left - piece
+        for asked in asked_ahead(self._asked(size, paired=paired), self._caller):
+            batch = asked.outputs()
+            self.made += len(batch.labels)
             if self._progress is not None:
                 self._progress(self.made, self._total)
             table = self._encoder.encode(batch.outputs)
             self.watch.see_batch("pair", batch, table)
             yield LabelledRows.of(table, batch.labels)
 
-    def _batch(self, size: int, *, paired: bool) -> LabelledOutputs:
-        """One call on each side; paired draws come in twos, so the last may be missing."""
-        seed = np.random.SeedSequence(self._entropy, spawn_key=(self.made,))
-        if paired and size > 1:
-            return draw_paired(self._mechanism, self.pair, size // 2, seed)
-        return draw_labelled(self._mechanism, self.pair, size, seed)
+    def _asked(self, size: int, *, paired: bool) -> Iterator[PendingBatch]:
+        """Ask for call after call; paired draws come in twos, so one may be missing."""
+        begin = made = self.made
+        while made < begin + size:
+            draws = min(self._call_draws, begin + size - made)
+            seed = np.random.SeedSequence(self._entropy, spawn_key=(made,))
+            where: dict[str, Any] = {"pair": self.pair, "seed": seed, "name": self._name}
+            if paired and draws > 1:
+                asked = ask_paired(self._caller, draws=draws // 2, **where)
+            else:
+                asked = ask_labelled(self._caller, size=draws, **where)
+            yield asked
+            made += len(asked.labels)

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.architecture import Source
 from dpaudit.arrays import Labels
 from dpaudit.auditing.budget import ROUND_SHARE, Budget
-from dpaudit.mechanism import draw_side
+from dpaudit.mechanism import Call, Caller, Pending, asked_ahead
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Outputs, joined
 from dpaudit.results import Tally
@@ -40,10 +39,10 @@ class Rounds:
     outputs. With a limit of seconds the rounds end by a share of it, `by`; a call that would take
     too long is split.
 
-    >>> from dpaudit.mechanism import as_mechanism
+    >>> from dpaudit.mechanism import CallsHere, as_mechanism
     >>> mechanism = as_mechanism(lambda data, size, rng: data[0] + rng.laplace(size=size))
     >>> rounds = Rounds(
-    ...     mechanism=mechanism,
+    ...     caller=CallsHere(mechanism),
     ...     pair=Pair([1.0], [0.0]),
     ...     draws=24_000,
     ...     budget=Budget(48_000, None),
@@ -54,7 +53,7 @@ class Rounds:
     ([32, 32], {750})
     """
 
-    mechanism: Source
+    caller: Caller
     pair: Pair
     draws: int
     budget: Budget
@@ -64,21 +63,50 @@ class Rounds:
 
     def __iter__(self) -> Iterator[tuple[int, Outputs]]:
         """Draw round by round; each item is (side, outputs of one call)."""
+        if self.budget.seconds is not None:
+            yield from self._in_time()
+            return
+        for asked in asked_ahead(self._asked(), self.caller):
+            with self.budget.spending(asked.size, key=(*self.seed, asked.side)):
+                outputs = asked.call.outputs()
+            yield asked.side, outputs
+
+    def _asked(self) -> Iterator[_AskedCall]:
+        """Ask for call after call. Without a limit of seconds all of them are known beforehand."""
+        for side, made, size in self._rounds():
+            yield _AskedCall(side, size, self._ask(side, size, made))
+
+    def _in_time(self) -> Iterator[tuple[int, Outputs]]:
+        """Draw as much as comes in time; what is wanted at once is shared among the workers."""
+        for side, made, size in self._rounds():
+            done = 0
+            while done < size:
+                now = self._timely(size - done, side)
+                if now == 0:
+                    return
+                share = -(-now // max(self.caller.workers, 1))
+                starts = range(0, now, share)
+                asked = [
+                    self._ask(side, min(share, now - start), made + done + start)
+                    for start in starts
+                ]
+                with self.budget.spending(now, key=(*self.seed, side)):
+                    received = [one.outputs() for one in asked]
+                for outputs in received:
+                    yield side, outputs
+                done += now
+
+    def _rounds(self) -> Iterator[tuple[int, int, int]]:
+        """Side, draws before, and draws of every call, two calls a round."""
         tosses = np.random.default_rng(self._child(_ORDER))
         planned = max(min(self.at_least, self.draws), -(-self.draws // MAX_CALL))
-        made, finished = [0, 0], 0
-        while made[0] < self.draws:
-            size = self._size(self.draws - made[0], planned, finished)
+        made, finished = 0, 0
+        while made < self.draws:
+            size = self._size(self.draws - made, planned, finished)
             first = int(tosses.integers(2))
             for side in (first, 1 - first):
-                end = made[side] + size
-                while made[side] < end:
-                    now = self._timely(end - made[side], side)
-                    if now == 0:
-                        return
-                    yield side, self._draw(side, now, made[side])
-                    made[side] += now
-            finished += 1
+                yield side, made, size
+            made, finished = made + size, finished + 1
 
     def joined(self) -> tuple[Outputs, Outputs]:
         """All outputs at once: those of `data`, and those of its neighbour."""
@@ -100,14 +128,23 @@ class Rounds:
     def _timely(self, wanted: int, side: int, *share: float) -> int:
         return self.budget.timely(wanted, *share, key=(*self.seed, side), by=self.by)
 
-    def _draw(self, side: int, size: int, made: int) -> Outputs:
+    def _ask(self, side: int, size: int, made: int) -> Pending:
         data = (self.pair.data, self.pair.neighbour)[side]
-        with self.budget.spending(size, key=(*self.seed, side)):
-            return draw_side(self.mechanism, data, size, self._child(side, made))
+        return self.caller.ask(Call(data=data, size=size, seed=self._child(side, made)))
 
     def _child(self, *key: int) -> np.random.SeedSequence:
         entropy, *begin = self.seed
         return np.random.SeedSequence(entropy, spawn_key=(*begin, *key))
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedCall:
+    side: int
+    size: int
+    call: Pending
+
+    def cancel(self) -> None:
+        self.call.cancel()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,16 @@ from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.certifying_draws import CERTIFY, Certify
 from dpaudit.auditing.rounds import Rounds
 from dpaudit.claims import Claim
-from dpaudit.mechanism import LabelledOutputs, Watch, draw_labelled, draw_side, noting
+from dpaudit.mechanism import (
+    Call,
+    Caller,
+    CallsHere,
+    LabelledOutputs,
+    PendingBatch,
+    Watch,
+    ask_labelled,
+    noting,
+)
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FLOAT_VIEWS, Encoder, FloatView, Outputs, Table
 from dpaudit.results import (
@@ -60,8 +69,9 @@ class Stream(IntEnum):
 class Run:
     """Mechanism, claim, alpha, budget, seed and float view, with what is noted on the way.
 
-    `warnings` collects what the result will list. `encoder` makes tables of outputs, `watch` looks
-    at every call.
+    `caller` makes the calls of the mechanism: in this process, unless it is given. `warnings`
+    collects what the result will list. `encoder` makes tables of outputs, `watch` looks at every
+    call.
     """
 
     mechanism: Source
@@ -72,11 +82,15 @@ class Run:
     floats: FloatView = "real"
     certify: Certify = "fast"
     progress: Callable[[Progress], None] | None = None
+    later_samples: tuple[int, ...] = ()  # budgets of later runs of a stored audit
     warnings: list[str] = field(default_factory=list)
+    caller: Caller = None  # type: ignore[assignment]  # set below
     encoder: Encoder = field(init=False)
     watch: Watch = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.caller is None:
+            self.caller = CallsHere(self.mechanism)
         self.encoder = Encoder(floats=self.floats)
         self.watch = Watch(self.mechanism.name, self.encoder)
 
@@ -90,15 +104,25 @@ class Run:
 
     def draw(self, data: Any, size: int, seed: np.random.SeedSequence, *, key: Hashable) -> Outputs:
         """Draw outputs on one dataset and pay for them."""
+        call = Call(data=data, size=size, seed=seed)
         with self.budget.spending(size, key=key):
-            return draw_side(self.mechanism, data, size, seed)
+            return self.caller.ask(call).outputs()
+
+    def ask_labelled(self, pair: Pair, size: int, seed: np.random.SeedSequence) -> PendingBatch:
+        """Ask for labelled outputs of a pair, which are paid for when they are received."""
+        return ask_labelled(self.caller, pair, size, seed, name=self.mechanism.name)
+
+    def receive(self, number: int, *asked: PendingBatch) -> list[LabelledOutputs]:
+        """Receive labelled outputs of a pair, pay for them, and note what looks like a mistake."""
+        size = sum(len(one.labels) for one in asked)
+        with noting(self.warnings), self.budget.spending(size, key=number):
+            return [one.outputs() for one in asked]
 
     def draw_labelled(
         self, pair: Pair, number: int, size: int, seed: np.random.SeedSequence
     ) -> LabelledOutputs:
-        """Draw labelled outputs of a pair, pay for them, and note what looks like a mistake."""
-        with noting(self.warnings), self.budget.spending(size, key=number):
-            return draw_labelled(self.mechanism, pair, size, seed)
+        """Ask for labelled outputs and receive them."""
+        return self.receive(number, self.ask_labelled(pair, size, seed))[0]
 
     def read(self, number: int, batch: LabelledOutputs) -> Table:
         """The table of a whole batch, which is watched for draws that depend on each other."""
@@ -111,7 +135,7 @@ class Run:
         """Fresh draws of both sides of a pair, in rounds."""
         seed = (self.entropy, int(stream), *key)
         return Rounds(
-            mechanism=self.mechanism, pair=pair, draws=draws, budget=self.budget, seed=seed, **more
+            caller=self.caller, pair=pair, draws=draws, budget=self.budget, seed=seed, **more
         )
 
     def tell(self, pair: Pair, *, pairs: int, lower_bound: float | None, log_wealth: float) -> None:

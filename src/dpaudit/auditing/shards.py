@@ -7,13 +7,14 @@ takes what is there and leaves the rest for the next time.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
 
 from dpaudit.arrays import Labels
 from dpaudit.auditing.run import Run, Stream
-from dpaudit.mechanism import LabelledOutputs, noting
+from dpaudit.mechanism import LabelledOutputs, PendingBatch, noting
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Outputs, Table, stack
 
@@ -46,7 +47,9 @@ class Shards:
         self._pair = pair
         self._number = number
         self._see = see
-        self._count = 0
+        self._count = 0  # of the shards that were drawn
+        self._asked: deque[PendingBatch] = deque()  # the next shards
+        self._ready: deque[LabelledOutputs] = deque()  # more shards of a call shared among workers
         self._open: LabelledOutputs | None = None
         self._taken = 0  # of the open shard
         self._tables: list[Table] = []  # of what was taken of it
@@ -54,14 +57,15 @@ class Shards:
     @property
     def waiting(self) -> int:
         """Draws that were made and not taken yet."""
-        return 0 if self._open is None else len(self._open.labels) - self._taken
+        opened = 0 if self._open is None else len(self._open.labels) - self._taken
+        return opened + sum(len(one.labels) for one in self._ready)
 
     def take(self, wanted: int) -> tuple[Table, Labels]:
         """The next draws as a table with their labels; fewer where the budget ends."""
         tables: list[Table] = []
         labels: list[Labels] = []
         left = wanted
-        while left > 0 and (self.waiting or self._draw(left)):
+        while left > 0 and (self._open is not None or self._draw(left)):
             table, some = self._take_open(left)
             tables.append(table)
             labels.append(some)
@@ -70,6 +74,29 @@ class Shards:
             return Table(np.empty((0, 0)), None), np.empty(0, dtype=np.bool_)
         widen = self._run.encoder.widen
         return stack([widen(table) for table in tables]), np.concatenate(labels)
+
+    def ask_ahead(self, draws: int) -> None:
+        """Ask for the shards with the next draws, so that workers can make them meanwhile.
+
+        That changes nothing but the time. With a limit of seconds the clock sizes every shard, so
+        none is asked for ahead.
+        """
+        budget = self._run.budget
+        if self._run.caller.workers == 0 or budget.seconds is not None:
+            return
+        asked = sum(len(one.labels) for one in self._asked)
+        while self.waiting + asked < draws:
+            size = shard_size(self.made + asked)
+            size = min(size, budget.allows(asked + size, key=self._number) - asked)
+            if size <= 0:
+                return
+            self._asked.append(self._ask(size, len(self._asked)))
+            asked += size
+
+    def cancel(self) -> None:
+        """Forget the shards that were asked for ahead."""
+        while self._asked:
+            self._asked.pop().cancel()
 
     def close(self) -> None:
         """Look for dependent draws in what was taken of the open shard, too."""
@@ -91,24 +118,48 @@ class Shards:
         table = self._run.encoder.encode(outputs)
         self._tables.append(table)
         self._taken += len(labels)
-        if not self.waiting:
+        if self._taken == len(self._open.labels):
             self.close()
         return table, labels
 
     def _draw(self, wanted: int) -> bool:
-        """Draw the next shard; False if the budget has no draw left.
+        """Open the next shard; False if the budget has no draw left.
 
-        With a limit of seconds a call takes as many draws as are wanted and as the time allows.
+        With a limit of seconds a call takes as many draws as are wanted and as the time allows, and
+        is shared among the workers.
         """
-        run, size = self._run, shard_size(self.made)
-        if run.budget.seconds is not None:
-            size = max(size, wanted)
-        size = run.budget.allows(size, key=self._number)
-        if size == 0:
-            return False
-        self._open = run.draw_labelled(
-            self._pair, self._number, size, run.seed(Stream.TEST, self._number, self._count)
-        )
-        self.made += size
-        self._count += 1
+        if not self._ready:
+            run, size = self._run, shard_size(self.made)
+            limited = run.budget.seconds is not None
+            if limited:
+                size = max(size, wanted)
+            size = run.budget.allows(size, key=self._number)
+            if size == 0:
+                return False
+            asked = self._shared(size) if limited else [self._next(size)]
+            self._ready.extend(run.receive(self._number, *asked))
+            self._count += len(asked)
+            self.made += size
+        self._open = self._ready.popleft()
         return True
+
+    def _next(self, size: int) -> PendingBatch:
+        """The next shard: as it was asked for ahead, unless the budget is smaller now."""
+        if self._asked:
+            first = self._asked.popleft()
+            if len(first.labels) == size:
+                return first
+            first.cancel()
+            self.cancel()
+        return self._ask(size, 0)
+
+    def _shared(self, size: int) -> list[PendingBatch]:
+        """Shards of together this size, one for each worker."""
+        count = min(max(self._run.caller.workers, 1), size)
+        sizes = [(size + place) // count for place in range(count)]
+        return [self._ask(one, place) for place, one in enumerate(sizes)]
+
+    def _ask(self, size: int, after: int) -> PendingBatch:
+        """Ask for a shard, so many after the next one."""
+        seed = self._run.seed(Stream.TEST, self._number, self._count + after)
+        return self._run.ask_labelled(self._pair, size, seed)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sized
+from collections.abc import Iterator, Sized
+from dataclasses import dataclass, field
 
 from dpaudit.auditing.budget import ROUND_SHARE
 from dpaudit.auditing.certify import certify_on_draws, seen_outputs
@@ -20,7 +21,7 @@ from dpaudit.auditing.run import Findings, Run, Stream
 from dpaudit.auditing.trial_pairs import TrialPairs
 from dpaudit.bounds import round_up
 from dpaudit.errors import Underpowered
-from dpaudit.mechanism import SIDE_NAMES, noting
+from dpaudit.mechanism import SIDE_NAMES, Call, Pending, asked_ahead, noting
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Outputs, joined
 from dpaudit.results import Counterexample
@@ -162,26 +163,39 @@ class TrialLoop:
 
     def _draw(self, trial: int, pair: Pair, draws: int) -> tuple[Outputs, Outputs]:
         """`draws` outputs of each side, or what fits, in growing pieces whose order is tossed."""
+        run, pieces = self.run, _Pieces()
+        asked = self._asked(trial, pair, draws)
+        limited = run.budget.seconds is not None  # then each piece is sized by those before
+        for piece in asked if limited else asked_ahead(asked, run.caller):
+            for side, call in piece.calls:
+                if self._timely(1, trial, side) == 0:
+                    return pieces.joined
+                with noting(run.warnings):
+                    with run.budget.spending(piece.size, key=(trial, side)):
+                        outputs = call.outputs()
+                    run.watch.see_call((trial, SIDE_NAMES[side]), outputs)
+                pieces.sides[side].append(outputs)
+            if self._pairs.see(trial, *(side[-1] for side in pieces.sides)):
+                break
+        return pieces.joined
+
+    def _asked(self, trial: int, pair: Pair, draws: int) -> Iterator[_Piece]:
+        """Ask for both sides, piece by piece."""
         run = self.run
-        pieces: tuple[list[Outputs], list[Outputs]] = ([], [])
         tosses, made = run.rng(Stream.TEST, trial, 2), 0
         while made < draws:
             most = max(-(-draws // _MIN_CALLS), _MIN_CALL)
             wanted = min(max(_FIRST_CALL, (_CALL_GROWTH - 1) * made), most, draws - made)
             size = min(self._timely(wanted, trial, side) for side in (0, 1))
-            first = int(tosses.integers(2))
+            if size == 0:
+                return
+            first, calls = int(tosses.integers(2)), []
             for side in (first, 1 - first):
-                if size == 0 or self._timely(1, trial, side) == 0:
-                    return joined(pieces[0]), joined(pieces[1])
                 data = (pair.data, pair.neighbour)[side]
-                with noting(run.warnings):
-                    seed = run.seed(Stream.TEST, trial, side, made)
-                    pieces[side].append(run.draw(data, size, seed, key=(trial, side)))
-                    run.watch.see_call((trial, SIDE_NAMES[side]), pieces[side][-1])
+                seed = run.seed(Stream.TEST, trial, side, made)
+                calls.append((side, run.caller.ask(Call(data=data, size=size, seed=seed))))
+            yield _Piece(size, tuple(calls))
             made += size
-            if self._pairs.see(trial, pieces[0][-1], pieces[1][-1]):
-                break
-        return joined(pieces[0]), joined(pieces[1])
 
     def _timely(self, wanted: int, trial: int, side: int) -> int:
         return self.run.budget.timely(wanted, ROUND_SHARE, key=(trial, side), by=_TRIALS_SHARE)
@@ -226,6 +240,29 @@ class TrialLoop:
     def findings(self, found: Counterexample | None) -> Findings:
         """All that the trials found."""
         return self.ledger.findings()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A call on either side that was asked for."""
+
+    size: int
+    calls: tuple[tuple[int, Pending], ...]
+
+    def cancel(self) -> None:
+        for _, call in self.calls:
+            call.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """The outputs of a trial so far, call by call."""
+
+    sides: tuple[list[Outputs], list[Outputs]] = field(default_factory=lambda: ([], []))
+
+    @property
+    def joined(self) -> tuple[Outputs, Outputs]:
+        return joined(self.sides[0]), joined(self.sides[1])
 
 
 def _planned(trials: Trials, finder: Finder) -> int:

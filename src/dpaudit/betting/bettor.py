@@ -25,6 +25,7 @@ from dpaudit.outputs import Encoder, Table
 
 FIRST_BATCH = 8  # draws that are only learned from
 LARGEST_BATCH = 65_536
+_MAX_PAYOFFS = 2**21  # of a batch: one for each bet, open level and row
 # By how much the past grows before the guessers learn again: (past below, growth).
 _GROWTH_STEPS = ((500, 0.1), (4_096, 0.15), (16_384, 0.2), (float("inf"), 0.3))
 _AVERAGE_SHARE, _COARSE_SHARE = 0.4, 0.2  # of the wealth of a level: the average, each coarse bins
@@ -161,7 +162,10 @@ class PairBettor:
 
     def next_batch(self, *, patience: float) -> int:
         """Draws to be bet on next: with more patience, the guessers learn less often."""
-        return min(self._growth(patience=patience), LARGEST_BATCH)
+        most = LARGEST_BATCH
+        if self._columns > 1:  # each draw may be a row of its own
+            most = _MAX_PAYOFFS // (len(self._bets) * len(self._book.active))
+        return min(self._growth(patience=patience), most)
 
     def _growth(self, *, patience: float) -> int:
         """Draws until the guessers learn again."""

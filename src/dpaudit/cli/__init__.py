@@ -14,6 +14,7 @@ from dpaudit.cli.failures import ERROR, INTERRUPTED, discard_stdout, end_answers
 from dpaudit.cli.replay import replay_command
 from dpaudit.cli.samples import samples_command
 from dpaudit.cli.saved import compare_command, report_command
+from dpaudit.cli.store import store_command
 from dpaudit.cli.write import write_command
 from dpaudit.cli.zoo import demo_command, mechanisms_command
 
@@ -65,6 +66,7 @@ for command in (
     replay_command,
     report_command,
     samples_command,
+    store_command,
     write_command,
 ):
     main.add_command(command)

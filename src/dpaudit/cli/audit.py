@@ -18,6 +18,7 @@ from dpaudit.cli.target import FINDERS, RELATIONS, read_claim, read_neighbours, 
 if TYPE_CHECKING:
     from dpaudit.results import Audit
 
+_SECONDS_TO_CONNECT = 10.0
 EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 
 
@@ -63,6 +64,11 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 @options.floats
 @options.one_at_a_time
 @options.on_error
+@options.workers
+@options.dask
+@options.isolate
+@options.call_seconds
+@options.store
 @options.output
 @options.as_json("Print the audit as JSON.")
 @options.quiet
@@ -134,10 +140,12 @@ def one_line_errors() -> AbstractContextManager[None]:
     from dpaudit import errors
 
     expected = (
+        errors.CannotUseStore,
         errors.DependentDraws,
         errors.InvalidMechanism,
         errors.InvalidOutput,
         errors.InvalidSamples,
+        errors.MechanismDied,
         errors.Underpowered,
         errors.UnexpectedExit,
         errors.UnsupportedClaim,
@@ -154,6 +162,7 @@ def _run(values: dict[str, Any]) -> Audit:
         name: values[name] for name in ("alpha", "samples", "seconds", "on_error", "certify")
     }
     settings |= {"floats": options.read_floats(values), "rng": values["seed"]}
+    settings |= _where(values)
     one_at_a_time = values["one_at_a_time"]
     subject = read_subject(values["target"], claim, neighbours, one_at_a_time=one_at_a_time)
 
@@ -162,6 +171,35 @@ def _run(values: dict[str, Any]) -> Audit:
     finder, symbol = values["finder"] or "auto", getattr(subject.claim, "symbol", None)
     following = nullcontext() if values["quiet"] else followed(symbol)
     asked = (subject.mechanism, subject.claim, subject.neighbours)
-    with one_line_errors(), following as progress:
+    with one_line_errors(), following as progress, _cluster(values["dask"]) as client:
+        if client is not None:
+            settings["executor"] = client
         found: Audit = audit(*asked, finder=finder, progress=progress, **settings)
     return found
+
+
+def _where(values: dict[str, Any]) -> dict[str, Any]:
+    """Where the calls are made and kept, as far as the options say; refused if they clash."""
+    ours = values["workers"] is not None or values["isolate"]
+    if values["dask"] is not None and ours:
+        raise Refusal("--dask brings workers of its own. Leave out --workers and --isolate.")
+    if values["call_seconds"] is not None and not ours:
+        raise Refusal("--call-seconds needs --isolate or --workers: it ends processes of ours.")
+    given = {name: values[name] for name in ("workers", "isolate", "call_seconds", "store")}
+    return {name: value for name, value in given.items() if value not in (None, False)}
+
+
+@contextmanager
+def _cluster(address: str | None) -> Iterator[Any]:
+    """A client of a Dask scheduler; None without an address."""
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise Refusal("--dask needs dask.distributed: pip install 'dpaudit[dask]'.") from error
+    with refusing((OSError, ValueError), f"--dask {address}: "):
+        client = Client(address, timeout=_SECONDS_TO_CONNECT)
+    with client:
+        yield client

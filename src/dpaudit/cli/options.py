@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,18 @@ class FiniteFloat(click.FloatRange):
         return number
 
 
+class Address(click.types.StringParamType):
+    """Where a Dask scheduler listens: tcp://HOST:PORT."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not re.fullmatch(r"(\w+://)?([\w.-]+|\[[\da-fA-F:.]+\]):\d{1,5}", value):
+            wanted = "an address such as tcp://HOST:8786"
+            self.fail(f"must be {wanted}, got {short_text(value)}.", param, ctx)
+        return value
+
+
 def short_text(value: object) -> str:
     """The beginning of what was typed, in one line of plain characters."""
     shown = ascii(str(value))
@@ -104,10 +117,15 @@ def as_json(words: str) -> Callable[[Command], Command]:
 
 
 def count(
-    name: str, words: str, *, least: int | None = None, metavar: str = "N"
+    name: str,
+    words: str,
+    *,
+    least: int | None = None,
+    most: int | None = None,
+    metavar: str = "N",
 ) -> Callable[[Command], Command]:
-    """A whole number, of at least `least`."""
-    kind = int if least is None else click.IntRange(min=least)
+    """A whole number, from `least` to `most`."""
+    kind = int if least is None else click.IntRange(min=least, max=most)
     return click.option(name, type=kind, metavar=metavar, help=words)
 
 
@@ -146,6 +164,23 @@ on_error = choice(
     "--on-error",
     *("output", "raise"),
     words="If TARGET raises an error, count it as an output (unless every draw raises), or stop.",
+)
+workers = count("--workers", "Make the calls of TARGET in N processes.", least=1, most=1_000)
+dask = click.option(
+    "--dask",
+    type=Address(),
+    metavar="SCHEDULER",
+    help="Make them on a Dask cluster: tcp://HOST:8786.",
+)
+isolate = flag("--isolate", words="Make them in a process of its own, which may crash.")
+call_seconds = positive(
+    "--call-seconds", "End calls that take longer, with --isolate or --workers."
+)
+store = click.option(
+    "--store",
+    type=FileName(folders=False),
+    metavar="FILE",
+    help="Keep every draw in FILE: the same command goes on where it was killed.",
 )
 output = click.option(
     "--output",

@@ -7,11 +7,13 @@ from dpaudit.mechanism.calling import (
     Mechanism,
     Subject,
     as_mechanism,
+    code_of,
     name_of,
     one_at_a_time,
     target_of,
     with_errors,
 )
+from dpaudit.mechanism.calls import Call, Caller, CallsHere, Pending, asked_ahead
 from dpaudit.mechanism.errors_as_outputs import (
     CtrlC,
     ErrorsAsOutputs,
@@ -20,7 +22,14 @@ from dpaudit.mechanism.errors_as_outputs import (
     exits_as_errors,
     watched_ctrl_c,
 )
-from dpaudit.mechanism.labelling import LabelledOutputs, draw_labelled, draw_paired, draw_side
+from dpaudit.mechanism.labelling import (
+    LabelledOutputs,
+    PendingBatch,
+    ask_labelled,
+    ask_paired,
+    draw_labelled,
+    draw_paired,
+)
 from dpaudit.mechanism.watch import (
     SIDE_NAMES,
     Calls,
@@ -29,3 +38,4 @@ from dpaudit.mechanism.watch import (
     Watch,
     noting,
 )
+from dpaudit.mechanism.workers import Workers, caller_for

@@ -8,6 +8,7 @@ checked, so that the rest of the package sees a numeric array or a list with one
 from __future__ import annotations
 
 import copy
+import hashlib
 import inspect
 import sys
 from collections.abc import Callable
@@ -20,7 +21,14 @@ import numpy as np
 from dpaudit.claims import Claim
 from dpaudit.errors import InvalidMechanism
 from dpaudit.mechanism.errors_as_outputs import ErrorsAsOutputs, OnError, exits_as_errors
-from dpaudit.outputs import ArrayForms, Outputs, checked, readable_copy, short
+from dpaudit.outputs import (
+    ArrayForms,
+    Outputs,
+    checked,
+    readable_copy,
+    short,
+    without_addresses,
+)
 
 # The names of parameters that get the random generator, and of those that get the number of draws.
 RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "prng", "gen"})
@@ -63,6 +71,26 @@ class Mechanism:
         except Exception as error:
             error.add_note(f"while drawing {size} outputs from {self.name} on data={short(data)}")
             raise
+
+    def note(
+        self,
+        data: Any,
+        outputs: Outputs,
+        *,
+        error: Exception | None = None,
+        forms: ArrayForms | None = None,
+    ) -> None:
+        """Take note of outputs that were not drawn here, as if they had been.
+
+        `error` is the first of the errors among them, `forms` those of the arrays they came in.
+        """
+        if self.forms is not None:
+            if forms is None:
+                self.forms.see(outputs, self.name)
+            else:
+                self.forms.take_over(forms, self.name)
+        if self.errors is not None:
+            self.errors.note(data, outputs, error)
 
     def _called(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         result = self.function(_own_copy(data), size, rng)
@@ -296,6 +324,28 @@ def name_of(function: object) -> str:
             return name
     wrapped = getattr(function, "func", None)  # functools.partial
     return type(function).__name__ if wrapped is None else name_of(wrapped)
+
+
+def code_of(mechanism: Mechanism) -> dict[str, str]:
+    """What tells the code of a mechanism from other code: name, target, source and parameters.
+
+    >>> sorted(code_of(as_mechanism(lambda data, size: [0] * size)))
+    ['mechanism', 'parameters', 'source', 'target']
+    """
+    function: Any = mechanism.function
+    while isinstance(function, _Call | _OneAtATime):
+        function = function.function
+    try:
+        own = inspect.isroutine(function) or inspect.isclass(function)
+        source = inspect.getsource(inspect.unwrap(function) if own else type(function))
+    except (OSError, TypeError, ValueError):  # compiled, or typed in
+        source = ""
+    return {
+        "mechanism": mechanism.name,
+        "target": mechanism.target or "",
+        "source": hashlib.sha256(source.encode()).hexdigest()[:16] if source else "",
+        "parameters": without_addresses(repr(function)),
+    }
 
 
 def target_of(function: object) -> str | None:

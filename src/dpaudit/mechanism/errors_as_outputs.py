@@ -63,7 +63,7 @@ class ErrorsAsOutputs:
     first_error: Exception | None = field(default=None, init=False, repr=False)
     first_data: Any = field(default=None, init=False, repr=False)  # on which it was raised
     _only_errors: list[tuple[Any, int]] = field(default_factory=list, init=False, repr=False)
-    _told: bool = field(default=False, init=False, repr=False)
+    _told: bool = field(default=False, repr=False)
 
     def draw(
         self, data: Any, size: int, *, whole: Callable[[], Outputs], single: Callable[[], object]
@@ -130,6 +130,20 @@ class ErrorsAsOutputs:
                 f"counted as an output only where not every draw raises."
             )
             raise error
+
+    def note(self, data: Any, outputs: Outputs, error: Exception | None) -> None:
+        """Take note of outputs on `data` that were not drawn here; `error` was their first."""
+        raised = [one for one in outputs if type(one) is Raised] if type(outputs) is list else []
+        if raised:
+            self.one_by_one = True
+            error = error or raised[0].as_error()
+            if self.first_error is None:
+                self.first_error, self.first_data = error, data
+            if self.raises_without_output and not self.gave_output and len(raised) == len(outputs):
+                for _ in raised:
+                    self._raise_if_nothing_else(error, data)
+        self.gave_output |= len(raised) < len(outputs)
+        self._tell()
 
     def _tell(self) -> None:
         """Say once that there are errors among the outputs, and which was the first."""

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -11,6 +10,7 @@ from numpy.random import Generator, SeedSequence
 from dpaudit.architecture import Source
 from dpaudit.arrays import Labels
 from dpaudit.errors import HealthWarning
+from dpaudit.mechanism.calls import Call, Caller, CallsHere, Pending
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Outputs, Raised, common_dtype, rows
 
@@ -25,11 +25,70 @@ class LabelledOutputs:
     labels: Labels
 
 
-def draw_labelled(mechanism: Source, pair: Pair, size: int, seed: SeedSequence) -> LabelledOutputs:
-    """Toss `size` fair labels and draw for each: True from `data`, False from `neighbour`.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PendingBatch:
+    """Labelled outputs that were asked for: a call on either side that has any draws."""
+
+    name: str
+    labels: Labels
+    calls: tuple[tuple[int, Pending], ...]  # the side of each (0: data), in the order of calling
+
+    def outputs(self) -> LabelledOutputs:
+        """The outputs of both sides in the order of their labels."""
+        sides: list[Outputs] = [[], []]
+        for side, call in self.calls:
+            sides[side] = call.outputs()
+        return _batch(sides[0], sides[1], self.labels, self.name)
+
+    def cancel(self) -> None:
+        """Forget both calls."""
+        for _, call in self.calls:
+            call.cancel()
+
+
+def ask_labelled(
+    caller: Caller, pair: Pair, size: int, seed: SeedSequence, *, name: str
+) -> PendingBatch:
+    """Toss `size` fair labels and ask for a draw for each: True from `data`, else `neighbour`.
 
     The labels, the data's draws and the neighbour's draws each have their own child of `seed`,
     which stays as it was: the same seed gives the same batch, in whatever process.
+    """
+    toss = _generator(seed, 0)
+    labels = toss.integers(0, 2, size=size, dtype=np.bool_)
+    hits = int(np.count_nonzero(labels))
+    wanted = ((pair.data, hits), (pair.neighbour, size - hits))
+    # Which side is called first is tossed too: a mechanism may count its calls.
+    order = (0, 1) if toss.integers(2) else (1, 0)
+    calls = [
+        (side, caller.ask(Call(data=data, size=draws, seed=_child(seed, side + 1))))
+        for side, (data, draws) in ((side, wanted[side]) for side in order)
+        if draws > 0
+    ]
+    return PendingBatch(name=name, labels=labels, calls=tuple(calls))
+
+
+def ask_paired(
+    caller: Caller, pair: Pair, draws: int, seed: SeedSequence, *, name: str
+) -> PendingBatch:
+    """Ask for `draws` outputs of each side from the same random numbers, in random order.
+
+    The n-th outputs of the two sides share their random numbers. Each side alone is distributed as
+    ever, but the noise that does the same to both cancels out between them. So for many mechanisms
+    these outputs show more of how the sides differ (common random numbers: Glasserman and Yao
+    1992). They are dependent, so nothing may be certified with them.
+    """
+    labels = _generator(seed, 0).permutation(np.arange(2 * draws) < draws)
+    calls = [
+        (side, caller.ask(Call(data=data, size=draws, seed=_child(seed, 1))))
+        for side, data in enumerate((pair.data, pair.neighbour))
+    ]
+    return PendingBatch(name=name, labels=labels, calls=tuple(calls))
+
+
+def draw_labelled(mechanism: Source, pair: Pair, size: int, seed: SeedSequence) -> LabelledOutputs:
+    """The outputs of `ask_labelled`, drawn here and now.
+
     Sides that do not give arrays of one shape give a list, so that the difference is evidence.
 
     >>> from dpaudit.mechanism import Mechanism
@@ -38,26 +97,11 @@ def draw_labelled(mechanism: Source, pair: Pair, size: int, seed: SeedSequence) 
     >>> bool(np.all(batch.outputs == batch.labels))
     True
     """
-    toss = _generator(seed, 0)
-    labels = toss.integers(0, 2, size=size, dtype=np.bool_)
-    hits = int(np.count_nonzero(labels))
-    wanted = ((pair.data, hits), (pair.neighbour, size - hits))
-    sides: list[Outputs] = [[], []]
-    # Which side is called first is tossed too: a mechanism may count its calls.
-    for side in (0, 1) if toss.integers(2) else (1, 0):
-        data, draws = wanted[side]
-        if draws > 0:
-            sides[side] = mechanism.draw(data, draws, _generator(seed, side + 1))
-    return _batch(sides[0], sides[1], labels, mechanism.name)
+    return ask_labelled(CallsHere(mechanism), pair, size, seed, name=mechanism.name).outputs()
 
 
 def draw_paired(mechanism: Source, pair: Pair, draws: int, seed: SeedSequence) -> LabelledOutputs:
-    """Draw `draws` outputs of each side from the same random numbers, in random order.
-
-    The n-th outputs of the two sides share their random numbers. Each side alone is distributed as
-    ever, but the noise that does the same to both cancels out between them. So for many mechanisms
-    these outputs show more of how the sides differ (common random numbers: Glasserman and Yao
-    1992). They are dependent, so nothing may be certified with them.
+    """The outputs of `ask_paired`, drawn here and now.
 
     >>> steps = lambda data, size, rng: data[0] + rng.integers(9, size=size)
     >>> from dpaudit.mechanism import Mechanism
@@ -66,22 +110,17 @@ def draw_paired(mechanism: Source, pair: Pair, draws: int, seed: SeedSequence) -
     >>> (batch.outputs[batch.labels] - batch.outputs[~batch.labels]).tolist()
     [100, 100, 100]
     """
-    labels = _generator(seed, 0).permutation(np.arange(2 * draws) < draws)
-    data_side = mechanism.draw(pair.data, draws, _generator(seed, 1))
-    neighbour_side = mechanism.draw(pair.neighbour, draws, _generator(seed, 1))
-    return _batch(data_side, neighbour_side, labels, mechanism.name)
-
-
-def draw_side(mechanism: Source, data: Any, size: int, seed: SeedSequence) -> Outputs:
-    """Give `size` outputs on one dataset; the same seed gives the same outputs."""
-    return mechanism.draw(data, size, np.random.default_rng(seed))
+    return ask_paired(CallsHere(mechanism), pair, draws, seed, name=mechanism.name).outputs()
 
 
 def _generator(seed: SeedSequence, child: int) -> Generator:
-    """Make the generator of a child as `seed.spawn` would, without changing the seed."""
+    return np.random.default_rng(_child(seed, child))
+
+
+def _child(seed: SeedSequence, child: int) -> SeedSequence:
+    """Make a child as `seed.spawn` would, without changing the seed."""
     key = (*seed.spawn_key, child)
-    one = SeedSequence(seed.entropy, spawn_key=key, pool_size=seed.pool_size)
-    return np.random.default_rng(one)
+    return SeedSequence(seed.entropy, spawn_key=key, pool_size=seed.pool_size)
 
 
 def _batch(

@@ -41,6 +41,7 @@ _MIN_FROZEN_NATS = 41.0  # exp(-41) < 2e-18: equal by chance is excluded
 _SEARCHED_EVENTS = 1e4  # about how many a search chooses from: the price of using earlier calls
 _MAX_COMPARISONS = 256  # of two calls
 _MAX_KEPT_CALLS, _MAX_KEPT_DRAWS = 64, 64  # of a dataset, to count an event on that comes later
+_LN_2 = math.log(2.0)  # nats: the most that one comparison can add
 _MAX_KEPT_CELLS = 4_096  # of a table; a wide one has fewer rows
 
 Calls: TypeAlias = Sequence[tuple[int, int]]  # hits and draws
@@ -288,10 +289,13 @@ class IndependenceCheck:
         third = dataset.thirds.take(slice(count)).narrow(columns)
         near = _distances(first.narrow(columns), second.narrow(columns))
         far = _distances(first.narrow(columns), third)
-        new = ((0, 0), (0, table.columns - dataset.counts.shape[1]))
-        dataset.counts = np.pad(dataset.counts, new)
+        missing = table.columns - dataset.counts.shape[1]
+        if missing > 0:
+            dataset.counts = np.pad(dataset.counts, ((0, 0), (0, missing)))
         dataset.counts[:, :columns] += np.count_nonzero([near < far, near > far], axis=1)
         closer, farther = dataset.counts
+        if _LN_2 * float(dataset.counts.max()) < _needed(dataset.number):
+            return  # too few comparisons, whatever they say
         place = np.arange(1.0, table.columns + 1.0)
         evidence = coin_evidence(closer, farther) - np.log(place * (place + 1.0))
         worst = int(np.argmax(evidence))

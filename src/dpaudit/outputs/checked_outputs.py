@@ -8,7 +8,7 @@ and errors are outputs, a `Raised` stands in its place.
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -192,6 +192,15 @@ class ArrayForms:
         if array.dtype.kind == "O":
             return
         self._first.setdefault(_form(array), array.dtype)
+        self._check(name)
+
+    def take_over(self, other: Self, name: str) -> None:
+        """Take note of the forms that another process has seen."""
+        for form, dtype in other._first.items():
+            self._first.setdefault(form, dtype)
+        self._check(name)
+
+    def _check(self, name: str) -> None:
         forms = set(self._first)
         if len(forms) > 1 and forms != {"real", "integer"} and forms != {"real", "float"}:
             dtypes = self._first.values()

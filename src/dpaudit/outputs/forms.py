@@ -53,6 +53,11 @@ class Raised:
             message = ""
         return cls(type(error).__qualname__, message)
 
+    def as_error(self) -> Exception:
+        """An error of the same name that says the same."""
+        named: type[Exception] = type(self.kind, (RuntimeError,), {})
+        return named(self.message)
+
     def __repr__(self) -> str:
         return f"raises {self.kind}"
 

@@ -1,0 +1,108 @@
+"""What runs in a worker: the calls of a task, each as if it were the first.
+
+A worker remembers the mechanisms that it was sent. What a call says of its mechanism travels back
+with the outputs, and is taken note of where the audit runs.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dpaudit.mechanism.calling import Mechanism
+from dpaudit.mechanism.errors_as_outputs import ErrorsAsOutputs
+from dpaudit.mechanism.packing import cloudpickle, packed
+from dpaudit.outputs import ArrayForms, Outputs
+
+_MAX_MECHANISMS = 8  # that a worker remembers
+
+
+@dataclass(slots=True, kw_only=True)
+class Reply:
+    """What came of a call."""
+
+    outputs: Outputs | None = None
+    error: Exception | None = None
+    first_error: Exception | None = None  # among the outputs
+    forms: ArrayForms = field(default_factory=ArrayForms)
+    warnings: list[tuple[type[Warning], str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+_known: OrderedDict[str, Mechanism] = OrderedDict()
+_known_lock = threading.Lock()
+
+
+def work(key: str, payload: bytes | None, wanted: bytes, one_by_one: bool | None) -> bytes | None:
+    """Make some calls; None where the mechanism is not known here and did not come along."""
+    with _known_lock:
+        mechanism = _known.get(key)
+        if mechanism is None and payload is not None:
+            mechanism = _known[key] = cloudpickle().loads(payload)
+            while len(_known) > _MAX_MECHANISMS:
+                _known.popitem(last=False)
+    if mechanism is None:
+        return None
+    calls: list[tuple[Any, int, Any]] = cloudpickle().loads(wanted)
+    if threading.current_thread() is threading.main_thread():
+        with warnings.catch_warnings(record=True, action="default") as caught:
+            replies = made(mechanism, calls, one_by_one)
+        replies[-1].warnings = [(one.category, str(one.message)) for one in caught]
+    else:  # what catches warnings is shared among threads
+        replies = made(mechanism, calls, one_by_one)
+    return packed(replies)
+
+
+def made(
+    mechanism: Mechanism, calls: list[tuple[Any, int, Any]], one_by_one: bool | None
+) -> list[Reply]:
+    """Make some calls, each as if it were the first."""
+    return [_reply(mechanism, data, size, seed, one_by_one) for data, size, seed in calls]
+
+
+def _reply(
+    mechanism: Mechanism,
+    data: Any,
+    size: int,
+    seed: np.random.SeedSequence,
+    one_by_one: bool | None,
+) -> Reply:
+    errors = None
+    if one_by_one is not None:
+        errors = ErrorsAsOutputs(
+            name=mechanism.name, one_by_one=one_by_one, raises_without_output=False, _told=True
+        )
+    reply, process = Reply(), os.getpid()
+    fresh = replace(mechanism, errors=errors, forms=reply.forms)
+    began = time.perf_counter()
+    try:
+        reply.outputs = fresh.draw(data, size, np.random.default_rng(seed))
+    except Exception as error:
+        reply.error = _sendable(error)
+    if os.getpid() != process:
+        os._exit(1)  # the mechanism forked, and this is the child
+    reply.seconds = time.perf_counter() - began
+    if errors is not None and errors.first_error is not None:
+        reply.first_error = _sendable(errors.first_error)
+    return reply
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or one that says the same where it cannot travel."""
+    try:
+        again = cloudpickle().loads(cloudpickle().dumps(error))
+        if isinstance(again, type(error)):
+            return error
+    except Exception:  # an error whose class wants other arguments than its message
+        pass
+    plain = RuntimeError(f"{type(error).__qualname__}: {error}")
+    for note in getattr(error, "__notes__", ()):
+        plain.add_note(note)
+    return plain
