@@ -13,12 +13,16 @@ from dpaudit.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class NormalCount:
-    """The number of records plus noise from N(0, 1): exactly 1-GDP, and order/2 in Rényi DP."""
+    """The number of records, `mu` each, plus noise from N(0, 1): exactly mu-GDP.
 
+    Its Rényi divergence of an order is `mu^2 order / 2`.
+    """
+
+    mu: float = 1.0
     name: ClassVar[str] = "NormalCount"
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
-        return len(data) + rng.normal(size=size)
+        return self.mu * len(data) + rng.normal(size=size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mechanisms import LeaksAtTwins, LeaksNear, LowThreshold, RoughQuantile
+from mechanisms import LeaksAtTwins, LeaksNear, LowThreshold, NormalCount, RoughQuantile
 from searching import search
 from study import Task, add_options, benchmark_main
 from tables import Column, mean_and_error, number, share_allowed, show, yes_or_no
 
 from dpaudit.claims import ApproxDP
 from dpaudit.domains import categories, floats, integers
-from dpaudit.neighbours import Relation, add_or_remove_one, query_answers, replace_one
+from dpaudit.neighbours import Relation, add_or_remove_one, pairs, query_answers, replace_one
 from dpaudit.zoo import (
     SVT1,
     SVT3,
@@ -36,6 +36,7 @@ from dpaudit.zoo import (
 
 SEED = 20_260_505
 ALPHA = 0.05
+LARGE_MU = 3.94  # epsilon is 13.4 at delta .05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ class Hunt:
     place: int
     mechanism: Callable[..., object]
     epsilon: float
-    neighbours: Relation
+    neighbours: Any
     finder: str
     samples: int
     pair_limit: int | None = None
@@ -177,6 +178,21 @@ def hunts() -> list[Hunt]:
         (SVT1(1.0), 1.0, query_answers(10, sensitivity=1), 4_000),
     ):
         add(honest, epsilon, neighbours=relation, finder="auto", samples=samples, honest=True)
+    for leak, epsilon, delta, samples, limit in (
+        (LowThreshold(), 1.0, 0.001, 300_000, 160_000),
+        (NormalCount(LARGE_MU), 10.0, 0.05, 10_000_000, 9_000_000),
+    ):
+        add(
+            leak,
+            epsilon,
+            delta=delta,
+            neighbours=pairs([(["a record"], [])]),
+            finder="auto",
+            samples=samples,
+            draw_limit=limit,
+            least_found=1.0,
+            alpha=1e-6,
+        )
     return rows
 
 
