@@ -26,6 +26,19 @@ class NormalCount:
 
 
 @dataclass(frozen=True, slots=True)
+class RareAtom:
+    """A count with Laplace noise, 1-DP but for one number that rarely shows that a record is there."""
+
+    share: float
+
+    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Floats:
+        noisy = len(data) + rng.laplace(size=size)
+        if len(data):
+            noisy[rng.integers(size, size=rng.binomial(size, self.share))] = math.pi
+        return noisy
+
+
+@dataclass(frozen=True, slots=True)
 class LeaksAtTwins:
     """Leaks only when two records are equal."""
 

@@ -12,15 +12,16 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from mechanisms import LeaksAtTwins, LeaksNear, LowThreshold, NormalCount, RoughQuantile
+from mechanisms import LeaksAtTwins, LeaksNear, LowThreshold, NormalCount, RareAtom, RoughQuantile
 from searching import search
 from study import Task, add_options, benchmark_main
 from tables import Column, mean_and_error, number, share_allowed, show, yes_or_no
 
 from dpaudit.claims import ApproxDP
 from dpaudit.domains import categories, floats, integers
-from dpaudit.neighbours import Relation, add_or_remove_one, pairs, query_answers, replace_one
+from dpaudit.neighbours import add_or_remove_one, pairs, query_answers, replace_one
 from dpaudit.zoo import (
     SVT1,
     SVT3,
@@ -181,6 +182,7 @@ def hunts() -> list[Hunt]:
     for leak, epsilon, delta, samples, limit in (
         (LowThreshold(), 1.0, 0.001, 300_000, 160_000),
         (NormalCount(LARGE_MU), 10.0, 0.05, 10_000_000, 9_000_000),
+        (RareAtom(1e-6), 1.0, 0.0, 300_000_000, 300_000_000),
     ):
         add(
             leak,

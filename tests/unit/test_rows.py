@@ -45,7 +45,7 @@ def test_thinned_rows_are_an_even_part(cells: float) -> None:
 
 
 def test_few_values_have_a_cell_each() -> None:
-    book = Codebook(numbers([3.0, 1.0, 2.0, 1.0]))
+    book = Codebook.of(numbers([3.0, 1.0, 2.0, 1.0]))
     cells = book.index(numbers([1.0, 2.0, 3.0]))
     assert len(set(cells.tolist())) == 3
     assert book.rows.numbers[cells, 0].tolist() == [1.0, 2.0, 3.0]
@@ -57,7 +57,7 @@ def test_cells_are_intervals_that_hold_their_value_and_split_the_past_evenly() -
     Alternative: 128 cells instead of 512, caught for 40 of 40 seeds.
     """
     values = np.random.default_rng(0).normal(size=20_000)
-    book = Codebook(numbers(values))
+    book = Codebook.of(numbers(values))
     cells = book.index(numbers(values))
     assert np.all(np.diff(cells[np.argsort(values)]) >= 0)
     counts = np.bincount(cells)
@@ -70,7 +70,7 @@ def test_cells_are_intervals_that_hold_their_value_and_split_the_past_evenly() -
 
 def test_the_tails_are_cut_finer_than_the_middle() -> None:
     values = np.sort(np.random.default_rng(1).normal(size=60_000))
-    counts = np.bincount(Codebook(numbers(values)).index(numbers(values)))
+    counts = np.bincount(Codebook.of(numbers(values)).index(numbers(values)))
     assert counts[:3].max() < np.median(counts) / 4
     assert counts[-3:].max() < np.median(counts) / 4
 
@@ -78,14 +78,14 @@ def test_the_tails_are_cut_finer_than_the_middle() -> None:
 def test_a_value_that_repeats_has_a_cell_of_its_own() -> None:
     values = np.random.default_rng(2).normal(size=10_000)
     values[::5] = 0.125
-    book = Codebook(numbers(values))
+    book = Codebook.of(numbers(values))
     cells = book.index(numbers(values))
     assert set(values[cells == cells[0]].tolist()) == {0.125}
 
 
 def test_words_have_cells_and_words_to_come_share_one() -> None:
     encoder = Encoder()
-    book = Codebook(encoder.encode(["yes", "no", 3.0, None]))
+    book = Codebook.of(encoder.encode(["yes", "no", 3.0, None]))
     cells = book.index(encoder.encode(["yes", "no", 3.0, None]))
     assert len(set(cells.tolist())) == 4
     unseen = book.index(encoder.encode(["maybe", "perhaps", "yes"]))
@@ -95,7 +95,7 @@ def test_words_have_cells_and_words_to_come_share_one() -> None:
 
 
 def test_a_column_of_words_alone_has_a_codebook_too() -> None:
-    book = Codebook(table("a", "b", "a"))
+    book = Codebook.of(table("a", "b", "a"))
     assert book.index(table("a", "b"))[0] != book.index(table("a", "b"))[1]
 
 

@@ -21,7 +21,7 @@ from dpaudit.auditing.shards import Shards
 from dpaudit.betting import Account, PairBettor, Stake, book_for
 from dpaudit.claims import Scalable
 from dpaudit.mechanism import FailingPairs, noting
-from dpaudit.outputs import Outputs
+from dpaudit.outputs import CellReader, Outputs
 from dpaudit.results import Counterexample, Evidence, PairRecord, bound_of_event
 from dpaudit.search import Finder
 
@@ -207,7 +207,7 @@ class BettingLoop:
         while made < wanted and self.refuted == refuted:
             # The only pair goes on after this: as many draws ahead as there were so far.
             past = candidate.shards.made if self._single_pair else 0
-            candidate.shards.ask_ahead(max(wanted - made, past))
+            self._ask_ahead(candidate, max(wanted - made, past))
             now = max(patience, min(budget.hurry, _MAX_PATIENCE))
             batch, left = candidate.bettor.next_batch(patience=now), wanted - made
             if not self._single_pair and left < 1.5 * batch:
@@ -246,19 +246,42 @@ class BettingLoop:
             return 1.0
         return min(1.0 + _PATIENCE_PER_PAIR * candidate.number, _MAX_PATIENCE)
 
+    def _ask_ahead(self, candidate: Candidate, draws: int) -> None:
+        reader, until = candidate.bettor.reader(), math.inf
+        if reader is not None:
+            until = candidate.bettor.learns_at
+        candidate.shards.ask_ahead(draws, reader=reader, until=until)
+
     def _play(self, candidate: Candidate, size: int) -> int:
         """One batch: take draws, bet, learn, settle; how many draws there were."""
-        table, labels = candidate.shards.take(size)
+        bettor, shards = candidate.bettor, candidate.shards
+        bettor.settled = self.account.settled
+        reader = bettor.reader()
+        if reader is not None and shards.waiting == 0:
+            return self._play_counted(candidate, size, reader)
+        table, labels = shards.take(size if reader is None else shards.waiting)
         if len(labels) == 0:
             return 0
-        bettor, account = candidate.bettor, self.account
-        target = account.target(candidate.number, candidate.stake)
-        bettor.settled = account.settled
-        crossing = bettor.play(table, labels, target=target)
-        factor = candidate.stake.log_factor(bettor.log_wealth)
-        account.update(candidate.number, factor, crossed=crossing is not None)
-        self._note(len(labels) if crossing is None else crossing, candidate)
+        crossing = bettor.play(table, labels, target=self._target(candidate))
+        self._settle(candidate, len(labels) if crossing is None else crossing, crossing is not None)
         return len(labels)
+
+    def _play_counted(self, candidate: Candidate, size: int, reader: CellReader) -> int:
+        """One shard, which is counted where it is drawn; how many draws there were."""
+        shard = candidate.shards.take_counted(size, reader)
+        draws = sum(len(received) for _, received in shard)
+        if draws:
+            crossed = candidate.bettor.play_counted(shard, self._target(candidate))
+            self._settle(candidate, draws, crossed)
+        return draws
+
+    def _target(self, candidate: Candidate) -> float:
+        return self.account.target(candidate.number, candidate.stake)
+
+    def _settle(self, candidate: Candidate, draws: int, crossed: bool) -> None:
+        factor = candidate.stake.log_factor(candidate.bettor.log_wealth)
+        self.account.update(candidate.number, factor, crossed=crossed)
+        self._note(draws, candidate)
 
     def _see(self, number: int, outputs: Outputs, labels: Labels) -> None:
         ones = int(np.count_nonzero(labels))

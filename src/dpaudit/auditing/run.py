@@ -24,6 +24,7 @@ from dpaudit.mechanism import (
     Call,
     Caller,
     CallsHere,
+    CountedBatch,
     LabelledOutputs,
     PendingBatch,
     Watch,
@@ -31,7 +32,7 @@ from dpaudit.mechanism import (
     noting,
 )
 from dpaudit.neighbours import Pair
-from dpaudit.outputs import FLOAT_VIEWS, Encoder, FloatView, Outputs, Table
+from dpaudit.outputs import FLOAT_VIEWS, CellReader, Encoder, FloatView, Outputs, Table
 from dpaudit.results import (
     Audit,
     Counterexample,
@@ -108,15 +109,31 @@ class Run:
         with self.budget.spending(size, key=key):
             return self.caller.ask(call).outputs()
 
-    def ask_labelled(self, pair: Pair, size: int, seed: np.random.SeedSequence) -> PendingBatch:
+    def ask_labelled(
+        self,
+        pair: Pair,
+        size: int,
+        seed: np.random.SeedSequence,
+        *,
+        reader: CellReader | None = None,
+    ) -> PendingBatch:
         """Ask for labelled outputs of a pair, which are paid for when they are received."""
-        return ask_labelled(self.caller, pair, size, seed, name=self.mechanism.name)
+        name = self.mechanism.name
+        return ask_labelled(self.caller, pair, size, seed, name=name, reader=reader)
 
     def receive(self, number: int, *asked: PendingBatch) -> list[LabelledOutputs]:
         """Receive labelled outputs of a pair, pay for them, and note what looks like a mistake."""
         size = sum(len(one.labels) for one in asked)
         with noting(self.warnings), self.budget.spending(size, key=number):
             return [one.outputs() for one in asked]
+
+    def receive_counted(
+        self, number: int, reader: CellReader, *asked: PendingBatch
+    ) -> list[CountedBatch]:
+        """The same, counted."""
+        size = sum(len(one.labels) for one in asked)
+        with noting(self.warnings), self.budget.spending(size, key=number):
+            return [one.counted(reader) for one in asked]
 
     def draw_labelled(
         self, pair: Pair, number: int, size: int, seed: np.random.SeedSequence

@@ -4,6 +4,7 @@ Every call of the mechanism is kept under the key of its seed, which says what i
 it is of and at which place. To resume is to run again: what is in the store is read, what is not is
 drawn, and the audit is the same as one that was never interrupted. Nothing of what was learned is
 saved. Arrays are kept as npy, other outputs as JSON; outputs that JSON cannot hold are drawn again.
+Of long pairs only the counts by cell are kept.
 
 Before a call that this process makes itself, an intent is written. A call during which the process
 died twice ends the audit, and names the dataset: otherwise crashes could choose what counts.
@@ -21,15 +22,17 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from dpaudit.domains import decoded, encoded
 from dpaudit.errors import CannotUseStore, InvalidAuditFile, MechanismDied
 from dpaudit.mechanism import Call, Caller, Mechanism, Pending
-from dpaudit.outputs import Outputs, Raised, short
+from dpaudit.outputs import CellReader, CountedOutputs, Outputs, Raised, head_of, short
 from dpaudit.results import software_in_use
+
+Received: TypeAlias = CountedOutputs | Outputs
 
 SCHEMA = 1
 _APPLICATION = 0x64706175  # "dpau": other programs' databases are refused
@@ -146,8 +149,8 @@ class Store:
                 [(name, json.dumps(value)) for name, value in wanted.items()],
             )
 
-    def read(self, key: str, call: Call, singly: bool) -> Outputs | None:
-        """The outputs of a call, if they are here."""
+    def read(self, key: str, call: Call, singly: bool) -> Received | None:
+        """The outputs of a call, if they are here; counts only if they are of its reader."""
         try:
             row = self._base.execute(
                 "SELECT outputs FROM calls WHERE key = ? AND size = ? AND singly = ? AND data = ?",
@@ -163,6 +166,9 @@ class Store:
             raise self._unusable(error) from error
         if len(outputs) != call.size:
             raise self._unusable(f"{len(outputs)} outputs in the place of {call.size}")
+        if isinstance(outputs, CountedOutputs):
+            counted_alike = call.reader is not None and call.reader.digest == outputs.reader
+            return outputs if counted_alike else None
         return outputs
 
     def intend(self, key: str, call: Call, name: str) -> None:
@@ -186,7 +192,7 @@ class Store:
         """The call was not made, and the process did not end because of it."""
         self._base.execute("DELETE FROM intents WHERE key = ?", (key,))
 
-    def write(self, key: str, call: Call, singly: bool, outputs: Outputs) -> None:
+    def write(self, key: str, call: Call, singly: bool, outputs: Received) -> None:
         """Keep the outputs of a call."""
         values = (key, call.size, singly, digest_of(call.data), _bytes(outputs))
         try:
@@ -269,27 +275,36 @@ class _FromStore:
     call: Call
     key: str
     singly: bool
-    found: Outputs | None
+    found: Received | None
     asked: Pending | None
 
     def outputs(self) -> Outputs:
+        received = self._received(None)
+        assert not isinstance(received, CountedOutputs), "asked with a reader"
+        return received
+
+    def counted(self, reader: CellReader) -> Received:
+        received = self._received(reader)
+        return received if isinstance(received, CountedOutputs) else reader(received)
+
+    def _received(self, reader: CellReader | None) -> Received:
         owner, call = self.owner, self.call
         if self.singly != owner.singly:  # an error came in between
             self.cancel()
-            return owner.ask(call).outputs()
+            return owner.ask(call)._received(reader)
         if self.found is not None:
-            owner.mechanism.note(call.data, self.found)
+            owner.mechanism.note(call.data, head_of(self.found))
             return self.found
         assert self.asked is not None
         if owner.workers == 0:
             owner.store.intend(self.key, call, owner.mechanism.name)
         try:
-            outputs = self.asked.outputs()
+            received = self.asked.outputs() if reader is None else self.asked.counted(reader)
         except BaseException:  # the process lives
             owner.store.forget(self.key)
             raise
-        owner.store.write(self.key, call, self.singly, outputs)
-        return outputs
+        owner.store.write(self.key, call, self.singly, received)
+        return received
 
     def cancel(self) -> None:
         if self.asked is not None:
@@ -301,12 +316,20 @@ def digest_of(data: Any) -> str:
     return hashlib.sha256(json.dumps(encoded(data)).encode()).hexdigest()[:16]
 
 
-_ARRAY, _LIST = b"A", b"L"  # the first byte; then come a check sum and the outputs
+_ARRAY, _LIST, _COUNTS = b"A", b"L", b"C"  # the first byte; then come a check sum and the outputs
 _CHECK_BYTES = 4
+_COUNTED = ("cells", "low", "high", "repeated", "times", "head")  # the arrays of counted outputs
 
 
-def _bytes(outputs: Outputs) -> bytes | None:
+def _bytes(outputs: Received) -> bytes | None:
     """Outputs as bytes without pickle; None if they would not come back as they are."""
+    if isinstance(outputs, CountedOutputs):
+        file = io.BytesIO()
+        arrays = {name: getattr(outputs, name) for name in _COUNTED}
+        words = np.array(sorted(outputs.words.items()), dtype=np.int64).reshape(-1, 2)
+        reader = np.frombuffer(outputs.reader, dtype=np.uint8)
+        np.savez(file, size=np.int64(outputs.size), words=words, reader=reader, **arrays)
+        return _checked(_COUNTS, file.getvalue())
     if isinstance(outputs, np.ndarray):
         if outputs.dtype.hasobject:
             return None
@@ -327,10 +350,18 @@ def _checked(kind: bytes, content: bytes) -> bytes:
     return kind + zlib.crc32(content).to_bytes(_CHECK_BYTES, "big") + content
 
 
-def _outputs(kept: bytes) -> Outputs:
+def _outputs(kept: bytes) -> Received:
     kind, content = kept[:1], kept[1 + _CHECK_BYTES :]
-    if kind not in (_ARRAY, _LIST) or _checked(kind, content) != kept:
+    if kind not in (_ARRAY, _LIST, _COUNTS) or _checked(kind, content) != kept:
         raise ValueError("outputs have changed since they were written")
+    if kind == _COUNTS:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return CountedOutputs(
+                size=int(arrays["size"]),
+                words={int(code): int(count) for code, count in arrays["words"]},
+                reader=arrays["reader"].tobytes(),
+                **{name: arrays[name] for name in _COUNTED},
+            )
     if kind == _ARRAY:
         array: Outputs = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
         return array

@@ -28,8 +28,12 @@ from dpaudit.arrays import Floats, Index
 
 OWN_SHARE = 0.4  # of a level's own bets in the wealth of a level below the claim,
 CLAIM_SHARE = 0.6  # and of the claim's bets: the level has at least this much of its wealth
-FINE_SHARES = np.array([*np.arange(0.1, 0.9, 0.1), 0.85, *np.arange(0.9, 0.995, 0.01)]).round(2)
+FINEST_SHARES = np.array([0.992, 0.994, 0.996, 0.998, 0.999])  # which only long audits reach
+FINE_SHARES = np.array(
+    [*np.arange(0.1, 0.9, 0.1), 0.85, *np.arange(0.9, 0.995, 0.01), *FINEST_SHARES]
+).round(3)
 COARSE_SHARES = np.array([0.5, 0.7, 0.8, 0.9, 0.95])  # where every level costs a mixed bet
+_NEAR, _FINE = 0.899, 0.991  # shares of the claim: where the finest levels open, and begin
 _MAX_LEVEL = 12.0  # nats: no sample of a practical size certifies more
 _MIN_BASE = 1e-3  # from which levels rise where the claim is 0
 
@@ -41,7 +45,7 @@ def levels_around(strength: float, *, shares: Floats, ratio: float) -> tuple[Flo
 
     >>> levels, place = levels_around(1.0, shares=FINE_SHARES, ratio=1.02)
     >>> print(levels[place], levels[place - 1], round(levels[place + 1], 3))
-    1.0 0.99 1.02
+    1.0 0.999 1.02
     """
     lower = strength * shares if strength > 0 else np.empty(0)
     base = max(strength, _MIN_BASE)
@@ -53,13 +57,21 @@ def levels_around(strength: float, *, shares: Floats, ratio: float) -> tuple[Flo
 def open_levels(levels: Floats, place: int, settled: int, ahead: int) -> Index:
     """Every level up to the claim that is not settled, and some `ahead`.
 
-    The claim stays open, and so do two low levels, at which pairs are compared.
+    The claim stays open, and so do two low levels, at which pairs are compared. The finest levels
+    below the claim open when nine tenths of it are settled.
 
     >>> print(open_levels(np.arange(9.0), 4, 2, 1), open_levels(np.arange(9.0), 4, 6, 2))
     [0 1 2 3 4] [0 1 4 6 7]
+    >>> levels, place = levels_around(1.0, shares=FINE_SHARES, ratio=1.02)
+    >>> [float(levels[open_levels(levels, place, settled, 1)][-2]) for settled in (0, place - 6)]
+    [0.99, 0.999]
     """
     last = min(max(place + 1, settled + ahead), len(levels))
-    return np.unique([*compared_levels(place), *range(settled, last), place])
+    opened = np.unique([*compared_levels(place), *range(settled, last), place])
+    if levels[min(settled, place)] >= _NEAR * levels[place]:
+        return opened
+    finest = (levels[opened] > _FINE * levels[place]) & (opened < place)
+    return np.asarray(opened[~finest])
 
 
 def compared_levels(place: int) -> tuple[int, int]:
@@ -69,7 +81,7 @@ def compared_levels(place: int) -> tuple[int, int]:
     >>> print(levels[list(compared_levels(place))])
     [0.1 0.5]
     """
-    return 0, place // 4
+    return 0, min(place // 4, 4)
 
 
 @dataclass(frozen=True, slots=True)

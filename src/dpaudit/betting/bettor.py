@@ -11,6 +11,7 @@ one guesser that learns slowly or guesses too boldly does not ruin the others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,7 +22,7 @@ from dpaudit.betting.account import COARSE_SHARES, FINE_SHARES, levels_around, o
 from dpaudit.betting.payoffs import MixedBet, Tangents, tune
 from dpaudit.claims import Claim, Scalable, point_of
 from dpaudit.guessing import Ensemble, LabelledRows, Past
-from dpaudit.outputs import Encoder, Table
+from dpaudit.outputs import CellReader, CountedOutputs, Encoder, Table
 
 FIRST_BATCH = 8  # draws that are only learned from
 LARGEST_BATCH = 65_536
@@ -37,12 +38,14 @@ class Book(Protocol):
     """Bets as functions of the guess: tuned on the past, paid on the next batch.
 
     `levels` are strengths of the claim in rising order, `levels[place]` its own. Only `active`
-    levels are bet on; on the others the wealth stays as it is.
+    levels are bet on. Those that are not open yet follow the claim: who keeps a lower level keeps
+    the claim too. On the others the wealth stays as it is.
     """
 
     levels: Floats
     place: int
     active: Index
+    following: Index
 
     def bets(self, guessers: int) -> int:
         """How many bets a level has with this number of guessers."""
@@ -67,7 +70,7 @@ class TangentBook:
 
     def __init__(self, epsilon: float, delta: float) -> None:
         self.levels, self.place = levels_around(epsilon, shares=FINE_SHARES, ratio=1.02)
-        self.active = open_levels(self.levels, self.place, 0, self._AHEAD)
+        self._open(0)
         self._delta = np.full(len(self.levels), delta)
         self._average: Tangents | None = None
         self._single: Tangents | None = None
@@ -78,10 +81,14 @@ class TangentBook:
 
     def tune(self, average: Floats, guesses: Floats, mass: Floats, settled: int) -> None:
         """Choose stakes and bounds of the open levels; only the average's stake is tilted."""
-        self.active = open_levels(self.levels, self.place, settled, self._AHEAD)
+        self._open(settled)
         levels = self.levels[self.active], self._delta[self.active]
         self._average = tune(average, mass, *levels)
         self._single = tune(guesses, mass, *levels, tilt=False)
+
+    def _open(self, settled: int) -> None:
+        self.active = open_levels(self.levels, self.place, settled, self._AHEAD)
+        self.following = np.setdiff1d(np.arange(settled, self.place), self.active)
 
     def log_payoffs(self, average: Floats, guesses: Floats) -> tuple[Floats, Floats]:
         """`log S_P` and `log S_Q`, by the average and by every guesser."""
@@ -101,6 +108,7 @@ class MixedBook:
     """A claim that is a whole profile: one mixed bet for each level, by the average alone."""
 
     _AHEAD = 2
+    following = np.empty(0, dtype=np.intp)  # all levels are open
 
     def __init__(self, claim: Claim) -> None:
         if isinstance(claim, Scalable):
@@ -196,11 +204,45 @@ class PairBettor:
             table, labels, index = table.take(slice(crossing)), labels[:crossing], index[:crossing]
         counts = np.bincount(2 * index + labels, minlength=2 * len(rows)).astype(np.float64)
         zeros, ones = counts[::2], counts[1::2]
-        self._bets[:, self._book.active] += bets.up @ ones + bets.down @ zeros
-        self.log_wealth = np.logaddexp.reduce(self._log_share + self._bets, axis=0)
+        self._pay(bets, ones, zeros)
         ensemble.score(bets.guesses, ones, zeros)
         self.learn(table, labels, index)
         return crossing
+
+    def reader(self) -> CellReader | None:
+        """What counts the next draws, if they need not be seen; the guessers learn first."""
+        if self._columns != 1 or self._past.reader is None:
+            return None
+        self._fitted()
+        return self._past.reader
+
+    def play_counted(
+        self, shard: Sequence[tuple[int, CountedOutputs | Table]], target: float
+    ) -> bool:
+        """Bet on a shard that was counted and learn it; whether `target` was reached at its end.
+
+        The wealth is looked at after a shard, not after every draw, which is valid too.
+        """
+        ensemble, past = self._fitted(), self._past
+        narrow = [
+            (side, one.as_known(self._known) if isinstance(one, Table) else one)
+            for side, one in shard
+        ]
+        counts = np.sum([past.counts(side, one) for side, one in narrow], axis=0)
+        bets = self._bets_on(ensemble, past.rows)
+        zeros, ones = counts
+        self._pay(bets, ones, zeros)
+        ensemble.score(bets.guesses, ones, zeros)
+        past.add_counted(counts, narrow)
+        for _, one in shard:
+            if isinstance(one, Table) and one.columns != self._columns:  # learned from now on
+                self.learn(one.take(slice(0)), np.empty(0, dtype=np.bool_))
+        return bool(self.log_wealth[self._book.place] >= target)
+
+    @property
+    def learns_at(self) -> int:
+        """The draws at which the guessers learn again."""
+        return self._refit_at
 
     def learn(self, table: Table, labels: Labels, index: Index | None = None) -> None:
         """Remember a batch, for the guessers to learn before they bet again."""
@@ -231,6 +273,7 @@ class PairBettor:
             return self._ensemble
         if self._ensemble is None:
             self._ensemble = self._start()
+        self._past.refine()
         seen = self._past.seen
         self._tabled = None
         guesses = self._ensemble.fit(seen)
@@ -260,11 +303,23 @@ class PairBettor:
             self._tabled = TabledBets(rows, guesses, up, down)
         return self._tabled
 
+    def _pay(self, bets: TabledBets, ones: Floats, zeros: Floats) -> None:
+        """Enter what all bets are paid for rows that came so often from either side."""
+        paid = bets.up @ ones + bets.down @ zeros
+        self._bets[:, self._book.active] += paid
+        self._bets[:, self._book.following] += paid[:, self._claim_level, None]
+        self.log_wealth = np.logaddexp.reduce(self._log_share + self._bets, axis=0)
+
+    @property
+    def _claim_level(self) -> int:
+        """The place of the claim among the active levels."""
+        return int(np.searchsorted(self._book.active, self._book.place))
+
     def _crossing(
         self, bets: TabledBets, index: Index, labels: Labels, target: float
     ) -> int | None:
         """After how many samples the wealth against the claim reached the target."""
-        level = int(np.searchsorted(self._book.active, self._book.place))
+        level = self._claim_level
         start = (self._log_share + self._bets)[:, self._book.place]
         # Entry 2 * row + label: what each bet is paid on that row and label.
         paid = np.stack([bets.down[:, level], bets.up[:, level]], axis=2).reshape(len(start), -1)

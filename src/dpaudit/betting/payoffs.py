@@ -39,7 +39,8 @@ from scipy.special import expit, log_expit
 from dpaudit.arrays import Floats
 from dpaudit.claims import ZCDP, Claim, RenyiDP
 
-_ROUNDING = 1.0 - 1e-9  # scales the stakes so that rounding can only cost the bettor
+# These scale the stakes so that rounding can only cost the bettor (docs/mathematics.md, section 3).
+_ROUNDING, _MIXED_ROUNDING = 1.0 - 1e-13, 1.0 - 1e-10
 _STAKE_HALVINGS = 8
 _MIN_TILTING_DRAWS = 64.0  # before which every stake is even
 _MIN_TILTING_GAIN = 2.0  # nats a tilted stake must have been worth so far: less is noise, and costs
@@ -216,7 +217,9 @@ class MixedBet:
         if self._share is None:
             return np.zeros(len(log_odds)), np.zeros(len(log_odds))
         up, down = self._elementary(log_odds)
-        return np.log(_ROUNDING * (self._share @ up)), np.log(_ROUNDING * (self._share @ down))
+        return np.log(_MIXED_ROUNDING * (self._share @ up)), np.log(
+            _MIXED_ROUNDING * (self._share @ down)
+        )
 
     def _elementary(self, log_odds: Floats) -> tuple[Floats, Floats]:
         """Payoffs of every bet that is mixed: shape (bets, guesses)."""

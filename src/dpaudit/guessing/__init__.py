@@ -3,6 +3,7 @@
 from dpaudit.architecture import Guesser
 from dpaudit.guessing.bins import Bins, NestedBins
 from dpaudit.guessing.candidates import ProjectedGuesser, candidates_for, most_likely
+from dpaudit.guessing.cells import Codebook, Lookup
 from dpaudit.guessing.classifiers import (
     Classifier,
     Samples,
@@ -22,6 +23,6 @@ from dpaudit.guessing.projections import (
     projections_for,
     steps,
 )
-from dpaudit.guessing.rows import Codebook, LabelledRows, Lookup, Past, row_keys
+from dpaudit.guessing.rows import LabelledRows, Past, row_keys
 from dpaudit.guessing.staked_guesses import Calibration, GuessCounts, GuessRule, best_rule
 from dpaudit.guessing.trees import BalancedBoosted, Boosted

@@ -8,7 +8,7 @@ vectors as a window of the latest draws.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,18 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.arrays import Floats, Index, Labels
-from dpaudit.outputs import Table, stack
+from dpaudit.guessing.cells import MAX_ALONE, Codebook, Outermost, Repeats
+from dpaudit.outputs import CellReader, CountedOutputs, Table, stack
 
 MAX_RAW_DRAWS = 2048  # up to here every draw is a row of its own
 _MAX_WINDOW = 65_536  # draws of vectors in memory: the latest ones
 _MAX_CELLED_DRAWS = 262_144  # draws of one column in memory, to place its cells by
 _MAX_DISTINCT_VECTORS = 4_096  # with more of them, vectors are treated as continuous
 _MIN_THINNED_ROWS = 256  # about
-_CELLS = 512  # of the continuous part; at most three times that with tails and repeated values
-_GRID_CELLS = 16_384  # of a lookup
-_GRID_OUTSIDE = 0.02  # of the edges on either side of the grid
-_MIN_LOOKUPS = 1_024  # numbers from which the grid is worth it
-_MIN_REPEATS = 3  # times a value is seen, compared with others, to get a cell of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +73,11 @@ class LabelledRows:
 
 
 class Past:
-    """The labelled outputs of one pair so far, in bounded memory."""
+    """The labelled outputs of one pair so far, in bounded memory.
+
+    Once one column is kept in cells for good, further draws need only be counted (`reader`), and
+    `refine` cuts cells where the counts say that something new has come.
+    """
 
     def __init__(self) -> None:
         self.draws = 0
@@ -90,6 +90,8 @@ class Past:
         self._built = 0  # draws from which the cells were made
         self._distinct = True
         self._counted: list[tuple[Table, Floats]] = []  # cells of narrower outputs, with counts
+        self._outermost: Outermost | None = None
+        self._repeats = Repeats()
 
     @property
     def seen(self) -> LabelledRows:
@@ -115,6 +117,52 @@ class Past:
         if self._codebook is None or self.draws >= min(4 * self._built, _MAX_CELLED_DRAWS):
             self._rows = None
 
+    @property
+    def reader(self) -> CellReader | None:
+        """What counts further draws; None as long as they must be seen."""
+        if self._codebook is None or self._outermost is None:
+            return None
+        ends = self._outermost.least, self._outermost.most
+        return CellReader(self._codebook.edges, *ends, self._codebook.values)
+
+    @property
+    def rows(self) -> Table:
+        """The cells."""
+        assert self._codebook is not None
+        return self._codebook.rows
+
+    def counts(self, side: int, received: CountedOutputs | Table) -> Floats:
+        """How many outputs of one side (0: data) fell on each row, as zeros and ones."""
+        assert self._codebook is not None
+        counts = np.zeros((2, len(self._codebook.rows)))
+        counts[1 - side] = self._codebook.counts(received)
+        return counts
+
+    def add_counted(self, counts: Floats, shard: Iterable[tuple[int, Any]]) -> None:
+        """Remember draws that were counted: by side (0: data) what was told of them."""
+        assert self._outermost is not None
+        self.draws += int(counts.sum())
+        self._counts = self._counts + counts
+        self._seen = None
+        for side, received in shard:
+            if isinstance(received, CountedOutputs):
+                self._outermost.add(1 - side, received)
+                self._repeats.add(1 - side, received)
+
+    def refine(self) -> None:
+        """Cut the outermost cells, and give values that repeat cells of their own."""
+        if self._codebook is None or self._outermost is None:
+            return
+        edges, room = self._codebook.edges, MAX_ALONE - len(self._codebook.values)
+        often = self._repeats.often()[: max(room, 0)]
+        new = [self._outermost.cuts(edges), often, np.nextafter(often, np.inf)]
+        refined = np.setdiff1d(np.concatenate(new), edges)
+        if len(refined) > 0:
+            known = [self._outermost.known(edges), self._repeats.counted(often)]
+            self._codebook, self._counts = self._codebook.cut(refined, often, self._counts, known)
+            self._rows, self._seen = self._codebook.rows, None
+            self._repeats.forget(often)
+
     def widen(self, widen: Callable[[Table], Table]) -> None:
         """Give past rows the columns of today: an output showed a field never seen before."""
         self._settle()
@@ -122,7 +170,7 @@ class Past:
             self._counted = [(self._rows, self._counts)]
         self._tables = [widen(table) for table in self._tables]
         self._counted = [(widen(rows), counts) for rows, counts in self._counted]
-        self._rows = self._codebook = self._seen = None
+        self._rows = self._codebook = self._seen = self._outermost = None
         self._built = 0
 
     def compress(self, table: Table) -> tuple[Table, Index]:
@@ -159,9 +207,10 @@ class Past:
         self._rows, self._counts = rows, counts
 
     def _settle_cells(self, table: Table, labels: Labels) -> tuple[Table, Floats]:
-        self._codebook, self._built = Codebook(table), len(table)
+        self._codebook, self._built = Codebook.of(table), len(table)
         if self._built >= _MAX_CELLED_DRAWS:
             self._tables, self._labels = [], []
+            self._outermost = Outermost.of(table, _unit(labels))
         rows = self._codebook.rows
         return rows, _count(len(rows), self._codebook.index(table), labels)
 
@@ -174,83 +223,6 @@ class Past:
         if self._distinct:
             return table.take(first), _count(len(keys), index, labels)
         return self._tables[0], _unit(self._labels[0])
-
-
-class Codebook:
-    """One column in at most some thousand cells, so that a million outputs cost what a thousand do.
-
-    Guesses that are constant on cells cost resolution, never validity. A value that repeats among
-    others that do not has a cell of its own, however rare it is, and the tails are cut finer than
-    the middle: much privacy is lost through rare outputs.
-    """
-
-    def __init__(self, table: Table) -> None:
-        numbers, words = table.numbers[:, 0], 0
-        if table.atoms is not None:
-            codes = table.atoms[:, 0]
-            numbers, words = numbers[codes < 0], int(codes.max(initial=-1)) + 1
-        edges, centres, exact = _cells(np.sort(numbers))
-        self._lookup = Lookup(edges)
-        self._numbers, self._codes = len(centres), words
-        # One cell for each word known so far, and one for every word still to come.
-        atoms = np.concatenate([np.full(len(centres), -1), np.arange(self._codes + 1)])
-        values = np.concatenate([centres, np.zeros(self._codes + 1)])
-        self.rows = Table(values[:, None], atoms.astype(np.int32)[:, None])
-        self.exact = np.concatenate([exact, np.full(self._codes, True), [False]])  # one value each
-
-    def index(self, table: Table) -> Index:
-        """The cell of every output: a row of `self.rows`."""
-        cells = self._lookup.index(table.numbers[:, 0])
-        if table.atoms is None:
-            return cells
-        codes = table.atoms[:, 0]
-        return np.where(codes < 0, cells, self._numbers + np.minimum(codes, self._codes))
-
-
-class Lookup:
-    """`np.searchsorted(edges, numbers, side="right")`, several times as fast for many numbers.
-
-    A fine even grid says between which edges a number lies, but for one edge in its own grid cell.
-    The grid spans the middle of the edges; what lies outside, or in a grid cell with several edges,
-    is searched for.
-
-    >>> numbers = np.random.default_rng(0).normal(size=5000)
-    >>> edges = np.sort(numbers)[::10]
-    >>> bool((Lookup(edges).index(numbers) == np.searchsorted(edges, numbers, "right")).all())
-    True
-    """
-
-    def __init__(self, edges: Floats) -> None:
-        self._edges = edges
-        if len(edges) < 2:
-            return
-        outside = int(_GRID_OUTSIDE * len(edges))
-        self._low, high = float(edges[outside]), float(edges[-1 - outside])
-        with np.errstate(divide="ignore", over="ignore"):
-            self._scale = float(np.float64(_GRID_CELLS) / np.float64(high - self._low))
-        if not math.isfinite(self._scale) or self._scale == 0.0:
-            self._scale = 1.0
-        inside = np.bincount(self._grid(edges), minlength=_GRID_CELLS + 2)
-        # The place is monotone in the number: all edges of lower grid cells lie below it.
-        self._below = np.cumsum(inside) - inside
-        self._several = inside > 1
-        self._padded = np.append(edges, np.inf)
-
-    def index(self, numbers: Floats) -> Index:
-        """The number of edges at or below each number."""
-        if len(numbers) < _MIN_LOOKUPS or len(self._edges) < 2:
-            return np.searchsorted(self._edges, numbers, side="right")
-        grid = self._grid(numbers)
-        found = self._below[grid]
-        found += numbers >= self._padded[found]
-        several = np.flatnonzero(self._several[grid])
-        found[several] = np.searchsorted(self._edges, numbers[several], side="right")
-        return found
-
-    def _grid(self, numbers: Floats) -> Index:
-        with np.errstate(over="ignore"):
-            place = (numbers - self._low) * self._scale
-        return np.clip(place, -1.0, _GRID_CELLS, out=place).astype(np.intp) + 1
 
 
 def row_keys(table: Table) -> npt.NDArray[np.uint64]:
@@ -278,39 +250,3 @@ def _unit(labels: Labels) -> Floats:
 def _count(cells: int, index: Index, labels: Labels) -> Floats:
     counts = np.bincount(2 * index + labels, minlength=2 * cells)
     return counts.reshape(cells, 2).T.astype(np.float64)
-
-
-def _cells(ordered: Floats) -> tuple[Floats, Floats, Labels]:
-    """Edges of the cells `[edge, next edge)`, a value for each cell, and which hold one value."""
-    if len(ordered) == 0:
-        return np.empty(0), np.zeros(1), np.zeros(1, dtype=np.bool_)
-    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    values, counts = ordered[begins], np.diff(begins, append=len(ordered))
-    if len(values) <= _CELLS:
-        return values[1:], values, np.ones(len(values), dtype=np.bool_)
-    often = _often(values, counts)
-    edges = np.concatenate([ordered[_cuts(len(ordered))], often, np.nextafter(often, np.inf)])
-    edges = np.unique(edges)
-    # The value of a cell is its middle member; an empty cell stands for its edge.
-    lower = np.concatenate([[-np.inf], edges])
-    first = np.searchsorted(ordered, lower, side="left")
-    last = np.concatenate([first[1:], [len(ordered)]])
-    middle = np.minimum((first + last) // 2, len(ordered) - 1)
-    centres = np.where(last > first, ordered[middle], np.concatenate([ordered[:1], edges]))
-    return edges, centres, np.isin(lower, often)
-
-
-def _often(values: Floats, counts: Index) -> Floats:
-    """The values that repeat more than others do: the most frequent, if there are many."""
-    total = int(counts.sum())
-    least = max(_MIN_REPEATS, min(total // _CELLS, _MIN_REPEATS * total // len(values)))
-    repeated = np.flatnonzero(counts >= least)
-    chosen = repeated[np.argsort(-counts[repeated], kind="stable")[:_CELLS]]
-    return values[np.sort(chosen)]
-
-
-def _cuts(size: int) -> Index:
-    """Positions of the cuts in `size` ordered values: even in the middle, doubling in the tails."""
-    even = np.linspace(0, size, _CELLS + 1)[1:-1].astype(np.intp)
-    doubling = 2 ** np.arange(int(np.log2(max(size / _CELLS, 1))) + 1)
-    return np.unique(np.concatenate([even, doubling, size - doubling]))

@@ -23,6 +23,7 @@ from dpaudit.mechanism.errors_as_outputs import (
     watched_ctrl_c,
 )
 from dpaudit.mechanism.labelling import (
+    CountedBatch,
     LabelledOutputs,
     PendingBatch,
     ask_labelled,
@@ -30,6 +31,7 @@ from dpaudit.mechanism.labelling import (
     draw_labelled,
     draw_paired,
 )
+from dpaudit.mechanism.packing import packed
 from dpaudit.mechanism.watch import (
     SIDE_NAMES,
     Calls,

@@ -16,16 +16,20 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from dpaudit.architecture import Source
-from dpaudit.outputs import Outputs
+from dpaudit.outputs import CellReader, CountedOutputs, Outputs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Call:
-    """One call of a mechanism: `size` outputs on `data`, with the random numbers of `seed`."""
+    """One call of a mechanism: `size` outputs on `data`, with the random numbers of `seed`.
+
+    With a `reader` the outputs are counted where they are drawn.
+    """
 
     data: Any
     size: int
     seed: SeedSequence
+    reader: CellReader | None = None
 
 
 class Pending(Protocol):
@@ -33,6 +37,9 @@ class Pending(Protocol):
 
     def outputs(self) -> Outputs:
         """Its outputs, once they are there; the errors of the mechanism are raised here."""
+
+    def counted(self, reader: CellReader) -> CountedOutputs | Outputs:
+        """The same, counted; its outputs where they cannot be. It was asked with this or none."""
 
     def cancel(self) -> None:
         """Forget the call: nobody wants its outputs any more."""
@@ -75,6 +82,9 @@ class _Later:
     def outputs(self) -> Outputs:
         call = self.call
         return self.mechanism.draw(call.data, call.size, np.random.default_rng(call.seed))
+
+    def counted(self, reader: CellReader) -> CountedOutputs | Outputs:
+        return reader(self.outputs())
 
     def cancel(self) -> None:
         pass

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -12,7 +13,10 @@ from dpaudit.arrays import Labels
 from dpaudit.errors import HealthWarning
 from dpaudit.mechanism.calls import Call, Caller, CallsHere, Pending
 from dpaudit.neighbours import Pair
-from dpaudit.outputs import Outputs, Raised, common_dtype, rows
+from dpaudit.outputs import CellReader, CountedOutputs, Outputs, Raised, common_dtype, rows
+
+# What each side (0: data) gave, counted; the outputs themselves where they are not one number each.
+CountedBatch: TypeAlias = tuple[tuple[int, CountedOutputs | Outputs], ...]
 
 _MIN_COMPARED_OUTPUTS = 20  # of either side, before their forms are called unlike
 
@@ -32,6 +36,7 @@ class PendingBatch:
     name: str
     labels: Labels
     calls: tuple[tuple[int, Pending], ...]  # the side of each (0: data), in the order of calling
+    reader: CellReader | None = None  # that counts the outputs where they are drawn
 
     def outputs(self) -> LabelledOutputs:
         """The outputs of both sides in the order of their labels."""
@@ -40,6 +45,10 @@ class PendingBatch:
             sides[side] = call.outputs()
         return _batch(sides[0], sides[1], self.labels, self.name)
 
+    def counted(self, reader: CellReader) -> CountedBatch:
+        """What is told of the outputs of both sides."""
+        return tuple((side, call.counted(reader)) for side, call in self.calls)
+
     def cancel(self) -> None:
         """Forget both calls."""
         for _, call in self.calls:
@@ -47,7 +56,13 @@ class PendingBatch:
 
 
 def ask_labelled(
-    caller: Caller, pair: Pair, size: int, seed: SeedSequence, *, name: str
+    caller: Caller,
+    pair: Pair,
+    size: int,
+    seed: SeedSequence,
+    *,
+    name: str,
+    reader: CellReader | None = None,
 ) -> PendingBatch:
     """Toss `size` fair labels and ask for a draw for each: True from `data`, else `neighbour`.
 
@@ -61,11 +76,11 @@ def ask_labelled(
     # Which side is called first is tossed too: a mechanism may count its calls.
     order = (0, 1) if toss.integers(2) else (1, 0)
     calls = [
-        (side, caller.ask(Call(data=data, size=draws, seed=_child(seed, side + 1))))
+        (side, caller.ask(Call(data=data, size=draws, seed=_child(seed, side + 1), reader=reader)))
         for side, (data, draws) in ((side, wanted[side]) for side in order)
         if draws > 0
     ]
-    return PendingBatch(name=name, labels=labels, calls=tuple(calls))
+    return PendingBatch(name=name, labels=labels, calls=tuple(calls), reader=reader)
 
 
 def ask_paired(

@@ -109,6 +109,13 @@ class Watch:
             self.independence.see((key, side), head.take(chosen))
         self._look_for_change(outputs, head, len(batch.labels))
 
+    def see_side(self, key: Hashable, side: int, outputs: Outputs, table: Table) -> None:
+        """Look at the first outputs of a call on one side (0: data) of the pair `key`."""
+        outputs, head = outputs[:_MAX_BATCH_DRAWS], table.take(slice(_MAX_BATCH_DRAWS))
+        self._frozen.see((key, SIDE_NAMES[side]), outputs)
+        self.independence.see((key, SIDE_NAMES[side]), head)
+        self._look_for_change(outputs, head, len(outputs))
+
     def see_call(self, key: Hashable, outputs: Outputs) -> None:
         """Look at the outputs of one call on the dataset `key`."""
         some = outputs[: _MAX_BATCH_DRAWS // 4]

@@ -12,14 +12,16 @@ import time
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dpaudit.mechanism.calling import Mechanism
 from dpaudit.mechanism.errors_as_outputs import ErrorsAsOutputs
 from dpaudit.mechanism.packing import cloudpickle, packed
-from dpaudit.outputs import ArrayForms, Outputs
+from dpaudit.outputs import ArrayForms, CellReader, CountedOutputs, Outputs
+
+Wanted: TypeAlias = tuple[Any, int, np.random.SeedSequence, CellReader | None]  # of a call
 
 _MAX_MECHANISMS = 8  # that a worker remembers
 
@@ -28,7 +30,7 @@ _MAX_MECHANISMS = 8  # that a worker remembers
 class Reply:
     """What came of a call."""
 
-    outputs: Outputs | None = None
+    outputs: CountedOutputs | Outputs | None = None
     error: Exception | None = None
     first_error: Exception | None = None  # among the outputs
     forms: ArrayForms = field(default_factory=ArrayForms)
@@ -50,7 +52,7 @@ def work(key: str, payload: bytes | None, wanted: bytes, one_by_one: bool | None
                 _known.popitem(last=False)
     if mechanism is None:
         return None
-    calls: list[tuple[Any, int, Any]] = cloudpickle().loads(wanted)
+    calls: list[Wanted] = cloudpickle().loads(wanted)
     if threading.current_thread() is threading.main_thread():
         with warnings.catch_warnings(record=True, action="default") as caught:
             replies = made(mechanism, calls, one_by_one)
@@ -60,20 +62,13 @@ def work(key: str, payload: bytes | None, wanted: bytes, one_by_one: bool | None
     return packed(replies)
 
 
-def made(
-    mechanism: Mechanism, calls: list[tuple[Any, int, Any]], one_by_one: bool | None
-) -> list[Reply]:
+def made(mechanism: Mechanism, calls: list[Wanted], one_by_one: bool | None) -> list[Reply]:
     """Make some calls, each as if it were the first."""
-    return [_reply(mechanism, data, size, seed, one_by_one) for data, size, seed in calls]
+    return [_reply(mechanism, wanted, one_by_one) for wanted in calls]
 
 
-def _reply(
-    mechanism: Mechanism,
-    data: Any,
-    size: int,
-    seed: np.random.SeedSequence,
-    one_by_one: bool | None,
-) -> Reply:
+def _reply(mechanism: Mechanism, wanted: Wanted, one_by_one: bool | None) -> Reply:
+    data, size, seed, reader = wanted
     errors = None
     if one_by_one is not None:
         errors = ErrorsAsOutputs(
@@ -83,7 +78,8 @@ def _reply(
     fresh = replace(mechanism, errors=errors, forms=reply.forms)
     began = time.perf_counter()
     try:
-        reply.outputs = fresh.draw(data, size, np.random.default_rng(seed))
+        outputs = fresh.draw(data, size, np.random.default_rng(seed))
+        reply.outputs = outputs if reader is None else reader(outputs)
     except Exception as error:
         reply.error = _sendable(error)
     if os.getpid() != process:

@@ -32,7 +32,7 @@ from dpaudit.mechanism.calls import Call, Caller, CallsHere
 from dpaudit.mechanism.packing import cloudpickle, packed, pickled
 from dpaudit.mechanism.processes import OwnProcesses, ProcessDied
 from dpaudit.mechanism.worker import Reply, made, work
-from dpaudit.outputs import Outputs, Raised, short
+from dpaudit.outputs import CellReader, CountedOutputs, Outputs, Raised, head_of, short
 
 MAX_WORKERS = 1_000  # processes on one machine
 _OVERHEADS = 10.0  # a task lasts about so many times as long as it takes to hand it over
@@ -115,7 +115,13 @@ class _Asked:
     deaths: int = 0  # of processes that worked on it alone
 
     def outputs(self) -> Outputs:
-        return self.owner.take(self)
+        received = self.owner.take(self)
+        assert not isinstance(received, CountedOutputs), "asked with a reader"
+        return received
+
+    def counted(self, reader: CellReader) -> CountedOutputs | Outputs:
+        received = self.owner.take(self)
+        return received if isinstance(received, CountedOutputs) else reader(received)
 
     def cancel(self) -> None:
         self.owner.forget(self)
@@ -162,7 +168,7 @@ class Workers:
         self._send_what_fits()
         return asked
 
-    def take(self, asked: _Asked) -> Outputs:
+    def take(self, asked: _Asked) -> CountedOutputs | Outputs:
         """The outputs of a call that was asked for, once they are there."""
         errors = self._mechanism.errors
         while True:
@@ -189,7 +195,7 @@ class Workers:
             task.future.cancel()
         self._tasks.clear()
 
-    def _noted(self, asked: _Asked) -> Outputs:
+    def _noted(self, asked: _Asked) -> CountedOutputs | Outputs:
         """Take note of what a call said of the mechanism, as if it had been made here."""
         reply, mechanism, data = asked.reply, self._mechanism, asked.call.data
         assert reply is not None
@@ -198,7 +204,8 @@ class Workers:
         if reply.error is not None:
             raise reply.error
         assert reply.outputs is not None
-        mechanism.note(data, reply.outputs, error=reply.first_error, forms=reply.forms)
+        shown = head_of(reply.outputs)
+        mechanism.note(data, shown, error=reply.first_error, forms=reply.forms)
         return reply.outputs
 
     def _ask_again(self) -> None:
@@ -253,7 +260,7 @@ class Workers:
     def _send(self, calls: list[_Asked]) -> None:
         errors = self._mechanism.errors
         one_by_one = errors is not None and errors.one_by_one
-        wanted = [(one.call.data, one.call.size, one.call.seed) for one in calls]
+        wanted = [(one.call.data, one.call.size, one.call.seed, one.call.reader) for one in calls]
         task = _Task(Future(), calls, time.perf_counter(), len(self._tasks) < self.workers)
         for one in calls:
             one.task, one.one_by_one = task, one_by_one

@@ -14,6 +14,7 @@ from dpaudit.outputs.checked_outputs import (
     rows,
     short,
 )
+from dpaudit.outputs.counting import CellReader, CountedOutputs, head_of
 from dpaudit.outputs.encoder import Encoder, written
 from dpaudit.outputs.forms import Raised, readable_copy
 from dpaudit.outputs.leaves import (
