@@ -27,7 +27,7 @@ class NormalCount:
 
 @dataclass(frozen=True, slots=True)
 class RareAtom:
-    """A count with Laplace noise, 1-DP but for one number that rarely shows that a record is there."""
+    """A 1-DP count, but for one number that rarely shows that a record is there."""
 
     share: float
 
