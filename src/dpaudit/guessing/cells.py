@@ -89,37 +89,44 @@ class Codebook:
         others are shared evenly: what is learned from them is right about the whole cell.
         """
         edges = np.union1d(self.edges, new)
-        lower = np.concatenate([[-np.inf], edges])
-        upper = np.append(edges, np.inf)
+        lower, upper = np.concatenate([[-np.inf], edges]), np.append(edges, np.inf)
         parent = np.searchsorted(self.edges, lower, side="right")
-        parts = np.bincount(parent, minlength=self._numbers)
+        is_cut = np.bincount(parent, minlength=self._numbers)[parent] > 1
         before = self.rows.numbers[: self._numbers, 0][parent]
         kept = (lower <= before) & (before < upper)
-        with np.errstate(invalid="ignore"):
-            middle = 0.5 * lower + 0.5 * upper
-        ends = np.where(np.isfinite(lower), lower, np.nextafter(upper, -np.inf))
-        centres = np.where(kept, before, np.where(np.isfinite(middle), middle, ends))
         own = np.isin(lower, alone)
-        cells = np.zeros((2, len(lower)))
-        for values, of_values in known:
-            place = np.searchsorted(edges, values, side="right")
-            there = parts[parent[place]] > 1
-            for side in (0, 1):
-                cells[side] += np.bincount(
-                    place[there], weights=of_values[side][there], minlength=len(lower)
-                )
         # A cell of one value may hold others by now; those not known are taken for that value.
-        shared = (parts[parent] > 1) & ~own & (kept | ~self._alone[parent])
+        sharing = is_cut & ~own & (kept | ~self._alone[parent])
+        values = np.concatenate([some for some, _ in known])
+        place = np.searchsorted(edges, values, side="right")
+        cells = []
         for side in (0, 1):
-            told = np.bincount(parent, weights=cells[side], minlength=self._numbers)
-            rest = np.maximum(counts[side, : self._numbers] - told, 0.0)
-            sharing = np.maximum(np.bincount(parent, weights=shared, minlength=self._numbers), 1.0)
-            cells[side] += np.where(shared, (rest / sharing)[parent], 0.0)
-            cells[side] = np.where(
-                parts[parent] == 1, counts[side, : self._numbers][parent], cells[side]
-            )
+            weights = np.concatenate([of_values[side] for _, of_values in known])
+            told = np.where(is_cut, np.bincount(place, weights, len(lower)), 0.0)
+            cells.append(_shared_out(counts[side, : self._numbers], told, parent, is_cut, sharing))
+        centres = np.where(kept, before, _middles(lower, upper))
         made = Codebook(edges, centres, own | (kept & self._alone[parent]), self._words)
-        return made, np.concatenate([cells, counts[:, self._numbers :]], axis=1)
+        return made, np.concatenate([np.array(cells), counts[:, self._numbers :]], axis=1)
+
+
+def _middles(lower: Floats, upper: Floats) -> Floats:
+    """A value inside each cell."""
+    with np.errstate(invalid="ignore"):
+        middle = 0.5 * lower + 0.5 * upper
+    ends = np.where(np.isfinite(lower), lower, np.nextafter(upper, -np.inf))
+    return np.where(np.isfinite(middle), middle, ends)
+
+
+def _shared_out(
+    before: Floats, told: Floats, parent: Index, is_cut: Labels, sharing: Labels
+) -> Floats:
+    """The counts of new cells: what is told of them, and even shares of the rest of their parent.
+
+    `before` are the counts of the parents. A cell that was not cut keeps its own.
+    """
+    rest = np.maximum(before - np.bincount(parent, told, len(before)), 0.0)
+    parts = np.maximum(np.bincount(parent, sharing, len(before)), 1.0)
+    return np.where(is_cut, told + sharing * (rest / parts)[parent], before[parent])
 
 
 class Outermost:
