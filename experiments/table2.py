@@ -49,6 +49,7 @@ TRIALS = 50
 TRIAL_SIZE = 500_000  # draws of each side in a trial, as in the paper
 SAMPLES = 2 * TRIAL_SIZE * TRIALS + 80_000  # of a run; what is over is kept to certify
 BETTING_SAMPLES = 2 * TRIAL_SIZE  # of a run of bets: as many as one trial of the others
+SPARSE_SAMPLES = 100_000  # of a run of bets on sparse vectors
 QUICK_SAMPLES = 20_000
 EPSILON = 0.01
 DELTA = 0.01  # of Gaussian noise
@@ -164,11 +165,17 @@ def searches() -> list[Search]:
             finder=finder,
             mechanism=mechanism,
             tester=tester,
-            samples=BETTING_SAMPLES if tester == "betting" else SAMPLES,
+            samples=_samples(mechanism, tester),
         )
         for place, (finder, mechanism, tester) in enumerate(cells)
         if tester == "betting" or mechanism in MEANS or finder in SPARSE_FINDERS
     ]
+
+
+def _samples(mechanism: str, tester: str) -> int:
+    if tester != "betting":
+        return SAMPLES
+    return BETTING_SAMPLES if mechanism in MEANS else SPARSE_SAMPLES
 
 
 def paper_trials(finder: str, mechanism: str, tester: str) -> float | None:

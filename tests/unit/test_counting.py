@@ -268,3 +268,12 @@ def test_little_travels() -> None:
     sides = [past.reader(rng.laplace(size=2**19)) for _ in range(2)]
     there = len(packed((past.reader, ["me"], 2**19, np.random.SeedSequence(7))))
     assert 2 * there + len(packed(sides)) < 40_000
+
+
+def test_shards_of_several_workers_are_counted_alike_when_the_time_is_limited(
+    threads: Executor,
+) -> None:
+    """What a call shared among workers gives is bet on before the cells change."""
+    found = audit(samples=10**8, seconds=2.0, executor=threads)
+    assert not found.refuted
+    assert found.samples > 2 * SEEN

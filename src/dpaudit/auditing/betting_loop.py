@@ -247,7 +247,7 @@ class BettingLoop:
         return min(1.0 + _PATIENCE_PER_PAIR * candidate.number, _MAX_PATIENCE)
 
     def _ask_ahead(self, candidate: Candidate, draws: int) -> None:
-        reader, until = candidate.bettor.reader(), math.inf
+        reader, until = candidate.shards.reader or candidate.bettor.reader(), math.inf
         if reader is not None:
             until = candidate.bettor.learns_at
         candidate.shards.ask_ahead(draws, reader=reader, until=until)
@@ -256,7 +256,7 @@ class BettingLoop:
         """One batch: take draws, bet, learn, settle; how many draws there were."""
         bettor, shards = candidate.bettor, candidate.shards
         bettor.settled = self.account.settled
-        reader = bettor.reader()
+        reader = shards.reader or bettor.reader()
         if reader is not None and shards.waiting == 0:
             return self._play_counted(candidate, size, reader)
         table, labels = shards.take(size if reader is None else shards.waiting)

@@ -60,6 +60,7 @@ class Shards:
         # More shards of a call shared among workers.
         self._ready: deque[LabelledOutputs] = deque()
         self._counted: deque[CountedBatch] = deque()
+        self._reader: CellReader | None = None  # of the latest counted shards
         self._open: LabelledOutputs | None = None
         self._taken = 0  # of the open shard
         self._tables: list[Table] = []  # of what was taken of it
@@ -69,6 +70,11 @@ class Shards:
         """Draws that were made and not taken yet."""
         opened = 0 if self._open is None else len(self._open.labels) - self._taken
         return opened + sum(len(one.labels) for one in self._ready)
+
+    @property
+    def reader(self) -> CellReader | None:
+        """What has counted the shards that are waiting, if there are any."""
+        return self._reader if self._counted else None
 
     def take(self, wanted: int) -> tuple[Table, Labels]:
         """The next draws as a table with their labels; fewer where the budget ends."""
@@ -92,6 +98,7 @@ class Shards:
         """
         if not self._counted and (asked := self._asked_next(wanted, reader)):
             self._counted.extend(self._run.receive_counted(self._number, reader, *asked))
+            self._reader = reader
         return self._watched(self._counted.popleft()) if self._counted else ()
 
     def _watched(self, batch: CountedBatch) -> CountedShard:
