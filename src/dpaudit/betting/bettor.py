@@ -221,8 +221,8 @@ class PairBettor:
     ) -> bool:
         """Bet on a shard that was counted and learn it; whether `target` was reached at its end.
 
-        The wealth is looked at after a shard, not after every draw, which is valid too. The guessers
-        are those that `reader` has fitted: with others the cells would not be the same.
+        The wealth is looked at after a shard, not after every draw, which is valid too. The
+        guessers are those that `reader` has fitted: with others the cells would not be the same.
         """
         ensemble, past = self._ensemble, self._past
         assert ensemble is not None, "the shard was counted by no reader of this bettor"
