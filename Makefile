@@ -53,7 +53,7 @@ docs: $(VENV)/.docs ## build the site of the documentation into build/docs
 docs-outputs: $(VENV)/.core ## run the code of the pages and write down what it prints
 	@$(PYTEST_ENV) $(BIN)/python tests/support/pages.py
 
-benchmarks: $(VENV)/.core ## measure efficiency, validity, search and speed (hours)
+benchmarks: $(VENV)/.benchmarks ## measure efficiency, validity, search, speed and robustness (hours)
 	@$(BIN)/python benchmarks/efficiency.py
 	@$(BIN)/python benchmarks/floors.py --alpha 1e-6
 	@$(BIN)/python benchmarks/floors.py --alpha 0.05
@@ -61,6 +61,8 @@ benchmarks: $(VENV)/.core ## measure efficiency, validity, search and speed (hou
 	@$(BIN)/python benchmarks/false_accusations.py
 	@$(BIN)/python benchmarks/search.py
 	@$(BIN)/python benchmarks/speed.py
+	@$(BIN)/python benchmarks/kills.py
+	@$(BIN)/python benchmarks/odd_files.py
 	@$(BIN)/python benchmarks/batch_validity.py
 	@$(BIN)/python benchmarks/batch_speed.py
 
@@ -115,6 +117,11 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/pip
 	@echo "== installing dpaudit and its development tools into $(VENV)"
 	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/.core
+
+$(VENV)/.benchmarks: $(VENV)/.core
+	@echo "== installing pages and clusters into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[report,dask]'
+	@touch $@
 
 $(VENV)/.browser: $(VENV)/.dev
 	@echo "== installing selenium and axe-core into $(VENV)"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import random
 import time
 from typing import Any
 
@@ -41,14 +43,37 @@ def always_dies(data: Any, size: int, rng: np.random.Generator) -> Any:
     os._exit(3)
 
 
+def segfaults(data: Any, size: int, rng: np.random.Generator) -> Any:
+    ctypes.string_at(0)
+
+
+def runs_out_of_memory(data: Any, size: int, rng: np.random.Generator) -> Any:
+    """On one of two datasets only: as a leak, if it counted."""
+    if np.sum(data) > 0.0:
+        import resource  # Unix only
+
+        resource.setrlimit(resource.RLIMIT_AS, (2**32, resource.RLIM_INFINITY))
+        return np.ones(2**40)
+    return rng.laplace(size=size)
+
+
+def dies_and_leaves_a_child(data: Any, size: int, rng: np.random.Generator) -> Any:
+    """The child process holds open what the process had open."""
+    if os.fork() == 0:
+        time.sleep(30.0)
+        os._exit(0)
+    os._exit(3)
+
+
 def never_returns(data: Any, size: int, rng: np.random.Generator) -> Any:
     while True:
         time.sleep(1.0)
 
 
 def ill_mannered(data: Any, size: int, rng: np.random.Generator) -> Any:
-    """Prints, reads what is typed, changes the global seed and forks."""
+    """Prints, reads what is typed, changes the global seeds and forks."""
     print("look at me")
+    random.seed(0)
     with contextlib.suppress(EOFError):
         input()
     np.random.seed(0)  # noqa: NPY002

@@ -11,7 +11,8 @@ import pytest
 from noisy_counts import ONE_PAIR, gaussian, laplace, told_apart, without_seconds
 
 import dpaudit
-from dpaudit import Pair, PureDP, Verdict
+from dpaudit import ZCDP, GaussianDP, Pair, PureDP, RenyiDP, Verdict
+from dpaudit.claims import Claim
 
 Floats = npt.NDArray[np.float64]
 Mechanism = Callable[..., Any]
@@ -161,6 +162,14 @@ def test_no_more_time_is_spent_than_allowed(scale: float) -> None:
     assert time.perf_counter() - start < 1.2
     assert 0 < audit.samples < 12_000
     assert audit.seconds <= time.perf_counter() - start
+
+
+@pytest.mark.parametrize("claim", [GaussianDP(1.0), GaussianDP(0.0), ZCDP(0.1), RenyiDP(2.0, 0.5)])
+def test_an_audit_of_a_few_draws_ends(claim: Claim) -> None:
+    """No log-odds, however steep, refute a claim with so few: nothing was detectable."""
+    for seed in range(3):
+        audit = dpaudit.audit(laplace(), claim, ONE_PAIR, rng=seed, samples=2)
+        assert (audit.samples, audit.detectable) == (2, None)
 
 
 # --- finders

@@ -295,6 +295,46 @@ def test_batch_speed(scripts: None, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert_whole(capsys.readouterr().out)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["the audit, in a write", "one of two workers", "Dask"])
+def test_kills(
+    killed: str, scripts: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("distributed")
+    script = importlib.import_module("kills")
+    assert script.main(["--kills", "1", "--rows", killed, "--results", str(tmp_path)]) == 0
+    (row,) = read(tmp_path / "kills.partial.csv")
+    assert (row["kills"], row["finished"], row["equal"]) == ("1", "1", "1")
+    assert killed == "Dask" or row["run_again"] == ("0" if "worker" in killed else "1")
+    assert_whole(capsys.readouterr().out)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_odd_files(scripts: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = importlib.import_module("odd_files")
+    asked = ["--files", "30", "--calls", "10", "--results", str(tmp_path)]
+    assert script.main(asked) == 0
+    rows = read(tmp_path / "odd_files.csv")
+    assert sum(int(row["count"]) for row in rows) == 40
+    assert all(row["tracebacks"] == row["other_audits"] == "0" for row in rows)
+    shown = capsys.readouterr().out
+    assert "Written outside of the folder: nothing." in shown
+    assert_whole(shown)
+
+
+def test_what_is_written_elsewhere_is_seen(scripts: None, tmp_path: Path) -> None:
+    script = importlib.import_module("odd_files")
+    (tmp_path / "before").touch()
+    with script.in_empty_folder() as base, script.watched(base):
+        Path("inside").touch()
+        (tmp_path / "before").read_bytes()
+        (tmp_path / "outside").write_text("x")
+        (base / "home" / "stray").touch()
+        found = script.strays(base)
+    assert sorted(Path(one).name for one in found) == ["outside", "stray"]
+
+
 def test_the_documentation_shows_the_figures_of_the_results(scripts: None) -> None:
     """A figure comes from a committed CSV: `python benchmarks/fill_tables.py`."""
     script = importlib.import_module("fill_tables")

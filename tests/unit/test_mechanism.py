@@ -235,6 +235,18 @@ def test_one_at_a_time_passes_the_generator(function: Callable[..., object]) -> 
     np.testing.assert_array_equal(outputs, [noisy_bit([1], generator) for _ in range(50)])
 
 
+def test_one_at_a_time_refuses_what_it_cannot_call() -> None:
+    def several(data: Any, size: int, rng: Any) -> Any:
+        return rng.random(size)
+
+    def scaled(data: Any, rng: Any, *, scale: float, shift: float = 0.0) -> Any:
+        return rng.random() * scale + shift
+
+    for function, missing in ((several, "rng"), (scaled, "scale")):
+        with pytest.raises(InvalidMechanism, match=rf"\(data, rng\): no value for {missing}\. If"):
+            one_at_a_time(function)
+
+
 def test_one_at_a_time_without_a_generator() -> None:
     outputs = one_at_a_time(lambda data: (data[0], "a"))([4], 3, rng())
     assert outputs == [(4, "a")] * 3

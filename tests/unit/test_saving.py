@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -229,6 +230,47 @@ def test_a_crash_while_saving_loses_nothing(
         UNDECIDED.save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_many_threads_may_save_to_one_path(tmp_path: Path) -> None:
+    path, either = tmp_path / "audit.json", (REFUTED, UNDECIDED)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda turn: either[turn % 2].save(path), range(200)))
+    assert load(path) in either
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "[", "*"])
+def test_a_name_may_be_as_long_as_the_file_system_takes(letter: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{letter * (245 // len(letter.encode()))}.json"
+    for audit in (UNDECIDED, REFUTED):
+        audit.save(path)
+    assert load(path) == REFUTED
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_name_that_is_too_long_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="File name too long"):
+        REFUTED.save(tmp_path / ("x" * 256))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_draft_of_a_killed_process_is_removed_when_it_is_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = tmp_path / "audit.json", tmp_path / ".other.json.tmp"
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", lambda self, missing_ok: None)  # nobody tidies up
+        patched.setattr(os, "fsync", lambda descriptor: 1 / 0)
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                REFUTED.save(path)
+    old, new = tmp_path.iterdir()
+    other.touch()
+    for file in (old, other):
+        os.utime(file, (0, 0))
+    REFUTED.save(path)
+    assert {*tmp_path.iterdir()} == {new, other, path}
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

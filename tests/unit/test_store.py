@@ -15,6 +15,7 @@ from typing import Any
 import elsewhere
 import numpy as np
 import pytest
+from commands import run_apart
 from elsewhere import REPLACED, noisy_sum, rarely_fails, rough_sum, told_apart
 
 import dpaudit
@@ -147,6 +148,12 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     assert text.read_text().startswith("not a database")
 
 
+def test_the_name_of_a_store_leaves_room_for_its_journal(tmp_path: Path) -> None:
+    search(store=tmp_path / ("x" * 247), samples=300)
+    with pytest.raises(CannotUseStore, match="too long for a store: take at most 247 bytes"):
+        search(store=tmp_path / ("é" * 124), samples=300)
+
+
 def test_a_store_in_use_is_refused(tmp_path: Path) -> None:
     store = tmp_path / "audit.sqlite"
     with Store(store) as held:
@@ -169,6 +176,47 @@ def test_a_damaged_store_is_refused_or_gives_the_same_audit(seed: int, tmp_path:
     except (CannotUseStore, MechanismDied):
         return
     assert told_apart(again) == told_apart(first)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("UPDATE header SET value = '5' WHERE name = 'samples'", "its numbers of draws are 5"),
+        ("UPDATE header SET value = '[\"x\"]' WHERE name = 'samples'", r"draws are \['x'\]"),
+        ("UPDATE header SET value = '\"x\"' WHERE name = 'seed'", "its seed is 'x'"),
+        ("UPDATE header SET value = CAST(x'96' AS TEXT)", "cannot be used as a store"),
+        ("UPDATE calls SET outputs = 5", "outputs|cannot be used as a store"),
+        ("UPDATE calls SET outputs = 'x'", "outputs have changed"),
+    ],
+)
+def test_odd_values_in_a_store_are_refused(change: str, words: str, tmp_path: Path) -> None:
+    store = tmp_path / "audit.sqlite"
+    search(store=store, samples=300)
+    with sqlite3.connect(store) as base:
+        base.execute(change)
+    base.close()
+    with pytest.raises(CannotUseStore, match=words):
+        search(store=store, samples=300, rng=None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE calls SET key = CAST(key || x'96' AS BLOB)",
+        "UPDATE calls SET key = key || CAST(x'96' AS TEXT)",
+        "UPDATE calls SET size = 'many'",
+        "UPDATE header SET value = '\"\\ud800\"' WHERE name = 'claim'",
+    ],
+)
+def test_a_damaged_store_is_shown_or_refused_in_words(change: str, tmp_path: Path) -> None:
+    store = tmp_path / "audit.sqlite"
+    search(store=store, samples=300)
+    with sqlite3.connect(store) as base:
+        base.execute(change)
+    base.close()
+    result = run_apart("store", str(store))
+    assert result.exit_code in (0, 2)
+    assert "Traceback" not in result.stderr
 
 
 def test_a_call_that_killed_the_process_twice_is_not_made_again(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -125,6 +126,78 @@ def test_a_larger_call_that_dies_ends_the_audit_and_names_the_dataset() -> None:
         MechanismDied, match=r"ended its process with code 3, 2 times .* on data=array\(\["
     ):
         search(elsewhere.always_dies, isolate=True)
+
+
+@pytest.mark.parametrize("options", [{"isolate": True}, {"workers": 2}], ids=str)
+def test_a_segmentation_fault_ends_the_audit_and_names_the_dataset(options: dict[str, Any]) -> None:
+    with pytest.raises(MechanismDied, match=r"SIGSEGV\), 2 times .* on data=array\(\["):
+        search(elsewhere.segfaults, **options)
+
+
+def test_a_single_draw_that_ends_in_a_segmentation_fault_is_the_output_crashed() -> None:
+    mechanism = with_errors(elsewhere.segfaults, "output")
+    with caller_for(mechanism, isolate=True) as caller:
+        (output,) = caller.ask(Call(data=[1.0], size=1, seed=np.random.SeedSequence(3))).outputs()
+    assert repr(output) == "raises Crashed"
+
+
+@pytest.mark.parametrize("where", ["isolate", "executor"])
+def test_no_memory_is_no_evidence(where: str) -> None:
+    """It is of the machine, not of the mechanism, even where it happens on one side only."""
+    pair = dpaudit.pairs([([1.0], [-1.0])])
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        options: dict[str, Any] = {"isolate": True} if where == "isolate" else {"executor": pool}
+        with pytest.raises(MemoryError) as caught:
+            dpaudit.audit(elsewhere.runs_out_of_memory, CLAIM, pair, samples=500, rng=7, **options)
+    assert "on data=[1.0]" in "\n".join(caught.value.__notes__)
+
+
+def test_a_process_that_left_a_child_behind_is_noticed() -> None:
+    """The child process holds the line open, and says nothing."""
+    start = time.monotonic()
+    with pytest.raises(MechanismDied, match="ended its process with code 3"):
+        search(elsewhere.dies_and_leaves_a_child, isolate=True)
+    assert time.monotonic() - start < 25.0  # the child lives for 30 s
+
+
+def test_a_worker_of_a_pool_that_dies_ends_the_audit_with_a_remedy() -> None:
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        for _ in range(2):  # the second time, the pool is broken from the beginning
+            with pytest.raises(MechanismDied, match=r"BrokenProcessPool: .*With workers=2, "):
+                search(elsewhere.always_dies, executor=pool)
+
+
+def test_an_executor_that_was_shut_down_ends_the_audit() -> None:
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(MechanismDied, match=r"after shutdown\. Its worker or scheduler may"):
+        search(executor=pool)
+
+
+class GivesUp(Executor):
+    """Answers a few tasks and cancels all others, as Dask does when its scheduler is gone."""
+
+    _max_workers = 2
+
+    def __init__(self) -> None:
+        self.left = 5
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.left -= 1
+        if self.left > 0:
+            future.set_result(function(*args, **kwargs))
+        else:
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        return future
+
+
+def test_tasks_that_are_cancelled_by_others_end_the_audit() -> None:
+    with pytest.raises(
+        MechanismDied, match=r"the task was cancelled\. Its worker or scheduler may"
+    ):
+        search(executor=GivesUp())
 
 
 def test_a_call_that_does_not_return_ends_the_audit() -> None:

@@ -24,6 +24,8 @@ _MAX_DETECTABLE = 200.0  # a strength beyond which nothing is said
 _REACH_SHARE = 0.99  # of the draws, whose log-odds an epsilon must cover
 _SHARES = np.linspace(0.02, 0.98, 49)  # of the draws in an event that is looked at
 _HALVINGS = 20
+_MAX_LOG_ODDS = 1_000.0  # steeper ones change nothing: all that can be told apart is
+_LEAST_SHARE = 0.1  # of the log-odds, which may stay below it
 
 
 def detectable(run: Run, bettor: PairBettor) -> float | None:
@@ -51,9 +53,10 @@ def detectable(run: Run, bettor: PairBettor) -> float | None:
         return _strength_of(claim, steepness * log_odds, mass)
 
     low, high = 0.0, 1.0
+    size = float(np.quantile(np.abs(log_odds), _LEAST_SHARE)) or float(np.abs(log_odds).max())
     while not refutes(high):
         low, high = high, 2.0 * high
-        if shown(high) > _MAX_DETECTABLE:
+        if shown(high) > _MAX_DETECTABLE or high * size > _MAX_LOG_ODDS:
             return None
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -86,6 +89,8 @@ def _strength_of(claim: Scalable, log_odds: Floats, mass: Floats) -> float:
         return claim.strength * max(shown, default=0.0)
     order = np.argsort(log_odds)
     ones, zeros = (mass[order] * expit(sign * log_odds[order]) for sign in (1.0, -1.0))
+    if ones.sum() == 0.0 or zeros.sum() == 0.0:  # so steep that one side has nothing left
+        return 0.0
     last = np.searchsorted(np.cumsum(mass[order]) / mass.sum(), _SHARES)
     below_one, below_zero = (np.cumsum(side)[last] / side.sum() for side in (ones, zeros))
     found = 0.0

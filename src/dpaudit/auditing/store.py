@@ -38,6 +38,8 @@ SCHEMA = 1
 _APPLICATION = 0x64706175  # "dpau": other programs' databases are refused
 _MAX_DEATHS = 2  # of this process during one call
 _BUSY_SECONDS = 2.0
+_DAMAGED = (sqlite3.Error, ValueError, TypeError)  # what reading a damaged file raises
+_MAX_NAME_BYTES = 247  # SQLite adds "-journal", and file systems take 255
 _TABLES = """
 CREATE TABLE IF NOT EXISTS header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS calls (
@@ -68,9 +70,16 @@ class Store:
             raise CannotUseStore(f"{self.path} is not a file.")
         if not to_read and not self.path.parent.is_dir():
             raise CannotUseStore(f"{self.path.parent} is not a folder, so no store can be in it.")
+        if len(self.path.name.encode(errors="replace")) > _MAX_NAME_BYTES:
+            raise CannotUseStore(
+                f"the name {short(self.path.name)} is too long for a store: take at most "
+                f"{_MAX_NAME_BYTES} bytes."
+            )
         try:
             self._open()
-        except sqlite3.Error as error:
+        except CannotUseStore:
+            raise
+        except _DAMAGED as error:
             raise self._unusable(error) from error
 
     def _open(self) -> None:
@@ -100,7 +109,7 @@ class Store:
         try:
             rows = self._base.execute("SELECT name, value FROM header").fetchall()
             return {str(name): json.loads(value) for name, value in rows}
-        except (sqlite3.Error, ValueError, TypeError) as error:
+        except _DAMAGED as error:
             raise self._unusable(error) from error
 
     def plan(self, samples: int) -> tuple[int, ...]:
@@ -109,7 +118,9 @@ class Store:
         How a search goes depends on how many draws it may make. So an audit that is given more of
         them goes the old way first.
         """
-        before: list[int] = self.header.get("samples", [])
+        before = self.header.get("samples", [])
+        if not (isinstance(before, list) and all(type(one) is int for one in before)):
+            raise self._unusable(f"its numbers of draws are {short(before)}")
         plan = [*(one for one in before if one < samples), samples]
         if samples < max(before, default=0) and samples not in before:
             raise CannotUseStore(
@@ -125,7 +136,10 @@ class Store:
     @property
     def seed(self) -> int | None:
         """The seed of the audit; None as long as the store is empty."""
-        return self.header.get("seed")
+        seed = self.header.get("seed")
+        if not (seed is None or (type(seed) is int and seed >= 0)):
+            raise self._unusable(f"its seed is {short(seed)}")
+        return seed
 
     def belong_to(self, header: Mapping[str, Any]) -> None:
         """Say which audit this is; refused if the draws belong to another."""
@@ -156,7 +170,7 @@ class Store:
                 "SELECT outputs FROM calls WHERE key = ? AND size = ? AND singly = ? AND data = ?",
                 (key, call.size, singly, digest_of(call.data)),
             ).fetchone()
-        except sqlite3.Error as error:
+        except _DAMAGED as error:
             raise self._unusable(error) from error
         if row is None or row[0] is None:
             return None
@@ -179,7 +193,7 @@ class Store:
                 "DO UPDATE SET deaths = deaths + 1 RETURNING deaths",
                 (key,),
             ).fetchone()
-        except sqlite3.Error as error:
+        except _DAMAGED as error:
             raise self._unusable(error) from error
         if row[0] >= _MAX_DEATHS:
             raise MechanismDied(
@@ -205,12 +219,15 @@ class Store:
     def summary(self) -> list[tuple[str, int, int]]:
         """What the draws are for: the first number of their keys, calls and draws."""
         try:
-            return self._base.execute(
+            found: list[tuple[str, int, int]] = self._base.execute(
                 "SELECT substr(key, 1, instr(key || '.', '.') - 1), count(*), sum(size) "
                 "FROM calls GROUP BY 1 ORDER BY CAST(1 AS INTEGER), 1"
             ).fetchall()
-        except sqlite3.Error as error:
+        except _DAMAGED as error:
             raise self._unusable(error) from error
+        if any(type(kind) is not str or type(draws) is not int for kind, _, draws in found):
+            raise self._unusable("its calls have no sizes")
+        return found
 
     def _transaction(self) -> _Transaction:
         return _Transaction(self._base)

@@ -48,12 +48,19 @@ def store_command(file: Path, as_json: bool) -> None:
     for name in (one for one in SHOWN if header.get(one) not in (None, "")):
         value = header[name]
         text = ", then ".join(map(str, value)) if isinstance(value, list) else str(value)
-        click.echo(f"{name.replace('_', ' '):<11} {text}")
+        click.echo(f"{name.replace('_', ' '):<11} {_printable(text)}")
     click.echo()
     for part in draws:
-        click.echo(f"{part['draws']:>13,} draws in {part['calls']:,} calls: {part['for']}")
+        click.echo(
+            f"{part['draws']:>13,} draws in {part['calls']:,} calls: {_printable(str(part['for']))}"
+        )
     total = sum(count for _, _, count in parts)
     click.echo(f"{total:>13,} draws in all")
+
+
+def _printable(text: str) -> str:
+    """Without halves of characters, which only a damaged file has."""
+    return text.encode(errors="replace").decode()
 
 
 def _print_json(value: dict[str, Any]) -> None:

@@ -209,10 +209,19 @@ class _OneAtATime:
         ordered = [p for p in parameters if p.kind in _POSITIONAL]
         by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[2:]]
         second = [p for p in ordered[1:2] if p.default is p.empty or p.name in RNG_NAMES]
-        named = [(name, "rng") for name in by_name if name in RNG_NAMES and not second]
-        self.function = function
-        self._call = _Call(function, ("data", "rng")[: 1 + len(second)], tuple(named[:1]))
+        named = [(name, "rng") for name in by_name if name in RNG_NAMES and not second][:1]
         self.__name__ = name_of(function)
+        given = {p.name for p in ordered[: 1 + len(second)]} | {name for name, _ in named}
+        kinds = (*_POSITIONAL, inspect.Parameter.KEYWORD_ONLY)
+        wanted = [p.name for p in parameters if p.default is p.empty and p.kind in kinds]
+        missing = [name for name in wanted if name not in given]
+        if missing:
+            raise InvalidMechanism(
+                f"{self.__name__} needs more than (data, rng): no value for {', '.join(missing)}. "
+                "If it gives several outputs a call, leave out one_at_a_time."
+            )
+        self.function = function
+        self._call = _Call(function, ("data", "rng")[: 1 + len(second)], tuple(named))
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__module__ = getattr(function, "__module__", __name__)
         self.__doc__ = getattr(function, "__doc__", None)

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection, Listener
@@ -23,6 +24,7 @@ from dpaudit.mechanism.packing import cloudpickle, packed
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _KEY = "DPAUDIT_WORKER_KEY"
+_LOOK_SECONDS = 0.5  # between two looks whether a process still runs
 _START = """
 import sys
 sys.path[:] = {path!r}
@@ -115,7 +117,7 @@ class _Worker(threading.Thread):
         try:
             line = self._line or self._connected()
             line.send_bytes(wanted)
-            if line.poll(self._seconds):
+            if self._has_answered(line):
                 return line.recv_bytes()
             how = f"did not return within {self._seconds:g} s"
         except (EOFError, OSError) as error:
@@ -127,6 +129,22 @@ class _Worker(threading.Thread):
             process.kill()
         code = process.wait()
         raise ProcessDied(how or _ending(code))
+
+    def _has_answered(self, line: Connection) -> bool:
+        """Wait for an answer; False if the time is up.
+
+        The line alone does not tell that a process ended: its child processes may hold it open.
+        """
+        process, left = self._process, self._seconds
+        assert process is not None
+        end = None if left is None else time.monotonic() + left
+        while not line.poll(_LOOK_SECONDS if left is None else min(max(left, 0.0), _LOOK_SECONDS)):
+            if process.poll() is not None and not line.poll(0.0):
+                raise EOFError
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0.0:
+                return False
+        return True
 
     def _connected(self) -> Connection:
         key = secrets.token_bytes(16)

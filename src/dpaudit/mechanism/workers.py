@@ -29,6 +29,7 @@ import numpy as np
 from dpaudit.errors import DPAuditError, MechanismDied
 from dpaudit.mechanism.calling import Mechanism
 from dpaudit.mechanism.calls import Call, Caller, CallsHere
+from dpaudit.mechanism.cluster import OnCluster, on_cluster
 from dpaudit.mechanism.packing import cloudpickle, packed, pickled
 from dpaudit.mechanism.processes import OwnProcesses, ProcessDied
 from dpaudit.mechanism.worker import Reply, made, work
@@ -265,12 +266,15 @@ class Workers:
         for one in calls:
             one.task, one.one_by_one = task, one_by_one
         counted = None if errors is None else one_by_one
-        if self._here:
-            task.future = self._executor.submit(made, self._mechanism, wanted, counted)
-        else:
+        job: tuple[Any, ...] = (made, self._mechanism, wanted, counted)
+        if not self._here:
             payload = None if self._taught else self._payload
             self._taught = True
-            task.future = self._executor.submit(work, self._key, payload, packed(wanted), counted)
+            job = (work, self._key, payload, packed(wanted), counted)
+        try:
+            task.future = self._executor.submit(*job)
+        except Exception as error:  # the executor is broken, or was shut down
+            task.future.set_exception(error)
         self._tasks.append(task)
 
     def _collect(self) -> None:
@@ -280,14 +284,15 @@ class Workers:
 
     def _finish(self, task: _Task) -> None:
         self._tasks.remove(task)
-        if task.future.cancelled():
-            return
-        error = task.future.exception()
+        lost = task.future.cancelled()  # not by us, if somebody still waits for its calls
+        error = _Cancelled() if lost else task.future.exception()
         if isinstance(error, ProcessDied):
             self._died(task, str(error))
             return
         if error is not None:
-            raise _no_reply(self._mechanism.name, error) from error
+            for one in task.calls:
+                one.reply = Reply(error=_no_reply(self._mechanism.name, error))
+            return
         replies = task.future.result()
         if replies is None:  # this worker does not know the mechanism yet
             self._taught = False
@@ -341,22 +346,31 @@ class Workers:
         )
 
 
+class _Cancelled(Exception):
+    """A task was cancelled, and not by us: Dask does so with all of them when it gives up."""
+
+    def __init__(self) -> None:
+        super().__init__("the task was cancelled")
+
+
 def _no_reply(name: str, error: BaseException) -> DPAuditError:
-    return MechanismDied(
-        f"{name} gave no answer from the executor: {type(error).__name__}: {error}. Its worker may "
-        "have died, or a package may be missing there. With workers=, dpaudit starts processes of "
-        "its own and can say which dataset does it."
+    what = str(error) if isinstance(error, _Cancelled) else f"{type(error).__name__}: {error}"
+    died = MechanismDied(
+        f"{name} gave no answer from the executor: {what.rstrip('. ')}. Its worker or scheduler "
+        "may have died, or a package may be missing there. With workers=2, dpaudit starts "
+        "processes of its own and says which dataset ends them; with store=, the same audit goes "
+        "on where it stood."
     )
+    died.__cause__ = error
+    return died
 
 
 def _as_executor(executor: Any) -> Any:
-    """The executor itself, or that of a Dask client."""
-    if isinstance(executor, Executor):
-        return executor
-    get_executor = getattr(executor, "get_executor", None)
-    if callable(get_executor):
-        return get_executor(pure=False)
-    if callable(getattr(executor, "submit", None)):
+    """The executor itself, or one for a Dask client."""
+    found = on_cluster(executor)
+    if found is not None:
+        return found
+    if isinstance(executor, Executor) or callable(getattr(executor, "submit", None)):
         return executor
     raise TypeError(
         "executor must be a concurrent.futures.Executor or a Dask client, got "
@@ -369,7 +383,4 @@ def _size_of(executor: Any) -> int:
     most = getattr(executor, "_max_workers", None)
     if isinstance(most, int):
         return most
-    client = getattr(executor, "_client", None)  # of Dask
-    if client is not None:
-        return max(int(sum(client.nthreads().values())), 1)
-    return os.cpu_count() or 1
+    return executor.threads if isinstance(executor, OnCluster) else os.cpu_count() or 1

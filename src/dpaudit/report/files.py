@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import secrets
 import stat
+import time
+from contextlib import suppress
 from pathlib import Path
+
+_DRAFT = ".dpaudit-draft"  # how the name of a draft ends
+_MAX_DRAFT_NAME = 40  # characters that it has of the file's own: a long name must not get longer
+_LEFT_BEHIND_SECONDS = 3_600.0  # nobody writes for so long: the process was killed
 
 
 def refuse_special_file(path: str | os.PathLike[str]) -> None:
@@ -26,16 +34,30 @@ def refuse_special_file(path: str | os.PathLike[str]) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file: to a temporary one first, so that a crash loses nothing."""
+    """Write a file: to a draft first, so that a crash loses nothing.
+
+    Each writer has a draft of its own. So several may write to one path at once, and the last one
+    wins. A draft of a process that was killed is removed the next time, once it is an hour old.
+    """
     refuse_special_file(path)
     goal = Path(os.path.realpath(path))  # a link stays a link
-    draft = goal.with_name(f".{goal.name}.{os.getpid()}.tmp")
+    start = f".{goal.name[:_MAX_DRAFT_NAME]}."
+    _remove_left_behind(goal.parent, start)
+    draft = goal.with_name(f"{start}{secrets.token_hex(8)}{_DRAFT}")
     try:
         # Half of a character is written as its number, as HTML does; JSON is ASCII anyway.
-        with draft.open("w", encoding="utf-8", errors="xmlcharrefreplace", newline="\n") as file:
+        with draft.open("x", encoding="utf-8", errors="xmlcharrefreplace", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(goal)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _remove_left_behind(folder: Path, start: str) -> None:
+    """Remove old drafts whose names start in this way."""
+    with suppress(OSError, ValueError):
+        for draft in folder.glob(f"{glob.escape(start)}*{_DRAFT}"):
+            if time.time() - draft.stat().st_mtime > _LEFT_BEHIND_SECONDS:
+                draft.unlink()
