@@ -220,6 +220,38 @@ def test_beside(scripts: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert "times as long" in capsys.readouterr().out
 
 
+def test_vectors(scripts: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vectors = importlib.import_module("vectors")
+    older = str(Path(dpaudit.__file__).parents[1])
+    few = ["--draws", "400", "--repeats", "1", "--growth-draws", "400", "--seeds", "2"]
+    only = ["--rows", "laplace", "--results", str(tmp_path)]
+    assert vectors.main([older, *few, *only]) == 0
+    (seconds,) = read(tmp_path / "vectors_seconds.partial.csv")
+    assert float(seconds["older_seconds"]) > 0.0
+    assert float(seconds["seconds"]) > 0.0
+    (growth,) = read(tmp_path / "vectors_growth.partial.csv")
+    assert (growth["claim"], growth["seeds"], growth["same"]) == ("0.8-DP", "2", "yes")
+    assert float(growth["older_nats"]) == float(growth["nats"])  # one version beside itself
+    assert_whole(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian", "together", "rare"])
+def test_the_vectors_differ_between_the_datasets(scripts: None, name: str) -> None:
+    mechanism = importlib.import_module("vectors").MECHANISMS[name]
+    sides = [
+        mechanism([side] + [0.0] * 19, 20_000, np.random.default_rng(seed))
+        for seed, side in enumerate((0.0, 1.0))
+    ]
+    assert [side.shape for side in sides] == [(20_000, 20)] * 2
+    if name == "together":
+        shown = [np.sign(side[:, :2]).prod(axis=1).mean() for side in sides]
+    elif name == "rare":
+        shown = [500.0 * np.isnan(side[:, 0]).mean() for side in sides]
+    else:
+        shown = [side[:, 0].mean() for side in sides]
+    assert shown == pytest.approx([0.0, 0.9 if name == "together" else 1.0], abs=0.4)
+
+
 def test_speed_stops_at_a_false_accusation(
     speed: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,9 +211,9 @@ class Thinking:
         self._fit, self._best = Ensemble.fit, EventSearch.best
         thinking = self
 
-        def fit(ensemble: Ensemble, sample: LabelledRows) -> Any:
+        def fit(ensemble: Ensemble, sample: LabelledRows, *shown: Table) -> Any:
             thinking.about(sample.table, 2e-6)
-            return thinking._fit(ensemble, sample)
+            return thinking._fit(ensemble, sample, *shown)
 
         def best(search: EventSearch) -> Any:
             thinking.about(search._rows, 2e-7)

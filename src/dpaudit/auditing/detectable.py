@@ -16,7 +16,7 @@ from scipy.special import expit, log_expit
 from dpaudit.arrays import Floats
 from dpaudit.auditing.budget import FITTING_SECONDS
 from dpaudit.auditing.run import Run
-from dpaudit.betting import MixedBet, PairBettor, growth, renyi_orders, tune
+from dpaudit.betting import MAX_TUNING_ROWS, MixedBet, PairBettor, growth, renyi_orders, tune
 from dpaudit.claims import Claim, Scalable, point_of, strength_of_event
 
 _LEARNING_NATS = 5.0  # about what training the guessers has cost
@@ -39,7 +39,7 @@ def detectable(run: Run, bettor: PairBettor) -> float | None:
     point = point_of(claim)
     if not isinstance(claim, Scalable) or (point or (0.0, 0.0))[1] > 0.0 or bettor.draws == 0:
         return None
-    sample = bettor.sample.thinned(run.budget.steps(FITTING_SECONDS))
+    sample = bettor.sample.thinned(run.budget.steps(FITTING_SECONDS)).even_part(MAX_TUNING_ROWS)
     mass = sample.ones + sample.zeros
     log_odds = bettor.log_odds_of(sample)
     if np.ptp(log_odds) < 1e-9:  # nothing to make steeper, as in a constant output

@@ -18,3 +18,4 @@ from dpaudit.betting.payoffs import (
     renyi_orders,
     tune,
 )
+from dpaudit.betting.tuning_rows import MAX_TUNING_ROWS

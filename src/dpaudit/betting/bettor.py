@@ -20,6 +20,7 @@ import numpy as np
 from dpaudit.arrays import Floats, Index, Labels
 from dpaudit.betting.account import COARSE_SHARES, FINE_SHARES, levels_around, open_levels
 from dpaudit.betting.payoffs import MixedBet, Tangents, tune
+from dpaudit.betting.tuning_rows import TuningRows
 from dpaudit.claims import Claim, Scalable, point_of
 from dpaudit.guessing import Ensemble, LabelledRows, Past
 from dpaudit.outputs import CellReader, CountedOutputs, Encoder, Table
@@ -155,6 +156,7 @@ class PairBettor:
         self._bets = np.zeros((1, len(book.levels)))  # the log-wealth of each bet at each level
         self.log_wealth = np.zeros(len(book.levels))  # at each level: the mean over its bets
         self._past = Past()
+        self._tuning = TuningRows()
         self._tabled: TabledBets | None = None
         self.settled = 0  # levels that the audit has refuted already
 
@@ -206,6 +208,7 @@ class PairBettor:
         zeros, ones = counts[::2], counts[1::2]
         self._pay(bets, ones, zeros)
         ensemble.score(bets.guesses, ones, zeros)
+        self._tuning.note(rows, bets.guesses, ones + zeros)
         self.learn(table, labels, index)
         return crossing
 
@@ -252,7 +255,7 @@ class PairBettor:
             if self._columns:
                 self._past.widen(self._encoder.widen)
                 index = None
-            self._columns, self._ensemble = table.columns, None
+            self._columns, self._ensemble, self._tuning = table.columns, None, TuningRows()
         self._known = self._encoder.known[: table.columns]
         self._past.add(table, labels, index)
 
@@ -278,9 +281,10 @@ class PairBettor:
         self._past.refine()
         seen = self._past.seen
         self._tabled = None
-        guesses = self._ensemble.fit(seen)
-        average = self._ensemble.average(guesses)
-        self._book.tune(average, guesses, seen.ones + seen.zeros, self.settled)
+        rows, mass = self._tuning.of(seen)
+        guesses = self._ensemble.fit(seen, rows)
+        self._tuning.note(rows, guesses, mass)
+        self._book.tune(self._ensemble.average(guesses), guesses, mass, self.settled)
         self._refit_at = self.draws + self._growth(patience=1.0)
         return self._ensemble
 
@@ -302,14 +306,16 @@ class PairBettor:
         if self._tabled is None or self._tabled.rows is not rows:
             guesses = ensemble.guesses(rows)
             up, down = self._book.log_payoffs(ensemble.average(guesses), guesses)
-            self._tabled = TabledBets(rows, guesses, up, down)
+            # A guesser that sleeps does not bet: its wealth stays.
+            betting = np.append(0, 1 + ensemble.awake)[: len(up)]
+            self._tabled = TabledBets(rows, guesses, betting, up, down)
         return self._tabled
 
     def _pay(self, bets: TabledBets, ones: Floats, zeros: Floats) -> None:
         """Enter what all bets are paid for rows that came so often from either side."""
-        paid = bets.up @ ones + bets.down @ zeros
-        self._bets[:, self._book.active] += paid
-        self._bets[:, self._book.following] += paid[:, self._claim_level, None]
+        paid, book = bets.up @ ones + bets.down @ zeros, self._book
+        self._bets[np.ix_(bets.betting, book.active)] += paid
+        self._bets[np.ix_(bets.betting, book.following)] += paid[:, self._claim_level, None]
         self.log_wealth = np.logaddexp.reduce(self._log_share + self._bets, axis=0)
 
     @property
@@ -324,16 +330,18 @@ class PairBettor:
         level = self._claim_level
         start = (self._log_share + self._bets)[:, self._book.place]
         # Entry 2 * row + label: what each bet is paid on that row and label.
-        paid = np.stack([bets.down[:, level], bets.up[:, level]], axis=2).reshape(len(start), -1)
+        paid = np.zeros((len(start), 2 * len(bets.rows)))
+        paid[bets.betting, ::2], paid[bets.betting, 1::2] = bets.down[:, level], bets.up[:, level]
         return first_crossing(start, paid, 2 * index + labels, target)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TabledBets:
-    """The guesses for some rows, and what every bet is paid there: `log S_P` and `log S_Q`."""
+    """The guesses for some rows, and what is paid there: `log S_P` and `log S_Q`."""
 
     rows: Table
     guesses: Floats
+    betting: Index  # the places of the bets that are made
     up: Floats
     down: Floats
 

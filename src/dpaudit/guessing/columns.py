@@ -218,18 +218,25 @@ def _summary(rows: Table, weight: Floats, exact: Labels, place: int) -> ColumnSu
         words = _most_frequent_words(codes, weight)
         finite = codes < 0
         numbers, weight, exact = numbers[finite], weight[finite], exact[finite]
-    order = np.argsort(numbers, kind="stable")
-    numbers, weight = numbers[order], weight[order]
-    repeated = _repeated(numbers, weight, exact[order])
+    draws = bool(np.all(weight == 1.0) and exact.all())  # sorting is faster than finding an order
+    if draws:
+        numbers = np.sort(numbers)
+    else:
+        order = np.argsort(numbers, kind="stable")
+        numbers, weight, exact = numbers[order], weight[order], exact[order]
+    repeated = _repeated(numbers, weight, exact)
     if len(repeated):
         ordinary = ~np.isin(numbers, repeated)
         numbers, weight = numbers[ordinary], weight[ordinary]
     below = np.concatenate([[0.0], np.cumsum(weight)])
     median = float(_quantile(numbers, below, np.array([0.5]))[0])
     distance = np.abs(numbers - median)
-    order = np.argsort(distance, kind="stable")
-    within = np.concatenate([[0.0], np.cumsum(weight[order])])
-    scales = np.maximum(_quantile(distance[order], within, np.array(_SCALE_SHARES)), 1e-300)
+    if draws:
+        distance, within = np.sort(distance), below
+    else:
+        order = np.argsort(distance, kind="stable")
+        distance, within = distance[order], np.concatenate([[0.0], np.cumsum(weight[order])])
+    scales = np.maximum(_quantile(distance, within, np.array(_SCALE_SHARES)), 1e-300)
     return ColumnSummary(place, words, repeated, numbers, below, median, scales)
 
 
@@ -249,6 +256,8 @@ def _repeated(numbers: Floats, weight: Floats, exact: Labels) -> Floats:
     if len(numbers) == 0:
         return np.empty(0)
     new = np.concatenate([[True], numbers[1:] != numbers[:-1]])
+    if new.all() and weight.max() < 3.0:
+        return np.empty(0)
     values = numbers[new]
     totals = np.bincount(np.cumsum(new) - 1, weights=weight)
     total = totals.sum()

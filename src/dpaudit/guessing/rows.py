@@ -71,6 +71,11 @@ class LabelledRows:
         step = min(step, len(self.table) // _MIN_THINNED_ROWS)
         return self if step < 2 or not self.exact.all() else self.take(slice(None, None, step))
 
+    def even_part(self, rows: int) -> LabelledRows:
+        """As many rows at even distances, or all if there are no more."""
+        size = len(self.table)
+        return self if size <= rows else self.take(np.arange(rows) * size // rows)
+
 
 class Past:
     """The labelled outputs of one pair so far, in bounded memory.

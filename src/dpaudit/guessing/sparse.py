@@ -6,6 +6,8 @@ hundred differs, naming it costs `log(200)` nats; learning two hundred weights c
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.special import expit, log_expit, logit
 
@@ -49,11 +51,12 @@ class SingleColumns:
     def fit(self, seen: LabelledRows) -> None:
         """Look at all columns, fit the few that differ most, and weigh them."""
         table = described_past(seen)
+        design, parts = table.design(laplace), _parts(table.summaries)
         fits: list[tuple[ColumnSummary, Logistic]] = []
         evidence = []
-        for place in _most_different(table, seen):
+        for place in _most_different(design, parts, seen):
             column = (table.summaries[place],)
-            features = _of_one(table, column[0]).design(laplace)
+            features = np.concatenate([design[:, :1], design[:, parts[place]]], axis=1)
             penalty = penalties(column, _PENALTY)[None]
             start = np.zeros_like(penalty)
             model = Logistic(*newton(features[None], seen.ones, seen.zeros, penalty, start))
@@ -82,16 +85,18 @@ def _of_one(table: Table, column: ColumnSummary) -> DescribedTable:
     return described(Table(table.numbers, table.atoms), (column,))
 
 
-def _most_different(table: DescribedTable, seen: LabelledRows) -> Index:
-    """The columns whose ranks or words differ most between the sides, by their score tests."""
+def _parts(summaries: tuple[ColumnSummary, ...]) -> list[slice]:
+    """Where the features of each column stand in the design of all columns."""
+    ends = 1 + np.cumsum([len(penalties((column,), _PENALTY)) - 1 for column in summaries])
+    return [slice(*part) for part in pairwise([1, *ends.tolist()])]
+
+
+def _most_different(design: Floats, parts: list[slice], seen: LabelledRows) -> Index:
+    """The columns whose numbers or words differ most between the sides, by their score tests."""
     surprise, total = seen.ones - seen.zeros, seen.ones + seen.zeros
-    scores = np.empty(table.columns)
-    for column in table.summaries:
-        features = _of_one(table, column).design(laplace)[:, 1:]
-        spread = np.maximum((features * features * total[:, None]).sum(axis=0), 1e-12)
-        scores[column.place] = (
-            float(((surprise @ features) ** 2 / spread).max()) if features.shape[1] else 0.0
-        )
+    spread = np.maximum(np.einsum("i,ij,ij->j", total, design, design), 1e-12)
+    tests = (surprise @ design) ** 2 / spread
+    scores = np.array([tests[part].max(initial=0.0) for part in parts])
     return np.argsort(-scores, kind="stable")[:_MAX_FITTED]
 
 

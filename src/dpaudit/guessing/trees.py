@@ -17,6 +17,7 @@ MIN_CELLS_FOR_THREADS = 2_000_000  # numbers from which a pool of threads is wor
 _LARGEST = np.finfo(np.float64).max / 4  # trees average two neighbouring values, as their sum
 _MIN_DRAWS = 256  # before the first fit
 _GROWTH = 1.5  # a fit costs much more than a linear one: the past must have grown by half
+_GROWTH_WHEN_FULL = 4.0  # where no more draws are kept than at the last fit: little is new
 _WORDS_BEYOND = 1e6  # words are placed far beyond the numbers, in the order of their codes
 
 
@@ -29,18 +30,23 @@ class Boosted:
     def __init__(self) -> None:
         self._model: Any = None
         self._next = _MIN_DRAWS
+        self._learned = self._kept = 0.0  # draws at the last fit: in all, and in memory
 
     def fit(self, seen: LabelledRows) -> None:
         """Learn the past, if it has grown enough."""
         if seen.draws < self._next:
             return
-        self._next = int(seen.draws * _GROWTH) + 1
-        rows = self._matrix(seen.table)
         weights = np.concatenate([seen.ones, seen.zeros])
-        kept = weights > 0
+        kept = float(weights.sum())
+        if kept <= self._kept and seen.draws < _GROWTH_WHEN_FULL * self._learned:
+            return
+        self._next = int(seen.draws * _GROWTH) + 1
+        self._learned, self._kept = float(seen.draws), kept
+        rows = self._matrix(seen.table)
+        met = weights > 0
         features, labels = np.concatenate([rows, rows]), np.repeat([True, False], len(rows))
         model = _untrained(max_iter=60, learning_rate=0.1, max_leaf_nodes=8)
-        self._model = fitted(model, features[kept], labels[kept], weights[kept])
+        self._model = fitted(model, features[met], labels[met], weights[met])
 
     def log_odds(self, table: Table) -> Floats:
         """The log-odds of each row; 0 before the first fit."""
