@@ -252,17 +252,23 @@ print(repr(found.evidence.log_wealth), found.samples)
 def test_an_audit_that_is_killed_again_and_again_ends_as_if_it_were_not(
     more: str, tmp_path: Path
 ) -> None:
-    """Killed at eight random moments; the kills hit while draws were being written."""
+    """Killed at five random moments of the time that it takes if it is left alone."""
     store, rng = tmp_path / "audit.sqlite", random.Random(7)
     whole = search(samples=12_000)
-    code = AUDIT.format(support=SUPPORT, store=str(store), more=more)
+    code, alone = (
+        AUDIT.format(support=SUPPORT, store=str(path), more=more)
+        for path in (store, tmp_path / "alone.sqlite")
+    )
+    start = time.monotonic()
+    subprocess.run([sys.executable, "-c", alone], stdout=subprocess.DEVNULL, check=True)
+    length = time.monotonic() - start
     draws = 0
-    for _ in range(8):
+    for _ in range(5):
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 30.0
         while not store.exists() and time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.02)
-        time.sleep(rng.uniform(0.05, 2.0 if more else 0.6))
+        time.sleep(rng.uniform(0.0, length))
         process.send_signal(signal.SIGKILL)
         process.wait()
         try:
