@@ -32,11 +32,24 @@ Result = TypeVar("Result")
 
 # Which calls of which function are a part of the work; what is in none of them is the rest.
 PARTS: dict[str, dict[str, tuple[str, ...]]] = {
-    "draw": {"PendingBatch.outputs": ("_Later.outputs", "_batch")},
-    "encode": {"Shards._take_open": ("Encoder.encode",)},
+    "draw": {
+        "PendingBatch.outputs": ("_Later.outputs", "_batch"),
+        "_Later.counted": ("_Later.outputs",),
+    },
+    "encode": {
+        "Shards._take_open": ("Encoder.encode",),
+        "_Later.counted": ("CellReader.__call__",),
+    },
     "guess": {"PairBettor.play": ("Past.compress", "Ensemble.guesses", "Ensemble.average")},
-    "bet": {"PairBettor.play": ("TangentBook.log_payoffs", "PairBettor._crossing")},
-    "learn": {"PairBettor.play": ("PairBettor._fitted", "PairBettor.learn", "Ensemble.score")},
+    "bet": {
+        "PairBettor.play": ("TangentBook.log_payoffs", "PairBettor._crossing", "PairBettor._pay"),
+        "PairBettor.play_counted": ("PairBettor._pay",),
+    },
+    "learn": {
+        "PairBettor.play": ("PairBettor._fitted", "PairBettor.learn", "Ensemble.score"),
+        "PairBettor.play_counted": ("Past.add_counted", "Ensemble.score"),
+        "PairBettor.reader": ("PairBettor._fitted",),
+    },
 }
 
 

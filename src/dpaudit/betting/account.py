@@ -33,7 +33,7 @@ FINE_SHARES = np.array(
     [*np.arange(0.1, 0.9, 0.1), 0.85, *np.arange(0.9, 0.995, 0.01), *FINEST_SHARES]
 ).round(3)
 COARSE_SHARES = np.array([0.5, 0.7, 0.8, 0.9, 0.95])  # where every level costs a mixed bet
-_NEAR, _FINE = 0.899, 0.991  # shares of the claim: where the finest levels open, and begin
+_NEAR, _FINE = 0.969, 0.991  # shares of the claim: where the finest levels open, and begin
 _MAX_LEVEL = 12.0  # nats: no sample of a practical size certifies more
 _MIN_BASE = 1e-3  # from which levels rise where the claim is 0
 
@@ -58,12 +58,12 @@ def open_levels(levels: Floats, place: int, settled: int, ahead: int) -> Index:
     """Every level up to the claim that is not settled, and some `ahead`.
 
     The claim stays open, and so do two low levels, at which pairs are compared. The finest levels
-    below the claim open when nine tenths of it are settled.
+    below the claim open when 0.97 of it is settled.
 
     >>> print(open_levels(np.arange(9.0), 4, 2, 1), open_levels(np.arange(9.0), 4, 6, 2))
     [0 1 2 3 4] [0 1 4 6 7]
     >>> levels, place = levels_around(1.0, shares=FINE_SHARES, ratio=1.02)
-    >>> [float(levels[open_levels(levels, place, settled, 1)][-2]) for settled in (0, place - 6)]
+    >>> [float(levels[open_levels(levels, place, settled, 1)][-2]) for settled in (0, place - 8)]
     [0.99, 0.999]
     """
     last = min(max(place + 1, settled + ahead), len(levels))

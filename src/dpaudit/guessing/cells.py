@@ -224,7 +224,11 @@ def _joined(known: KnownCounts, side: int, values: Floats) -> KnownCounts:
 
 def _outermost(known: KnownCounts, sign: float) -> KnownCounts:
     values, counts = known
-    order = np.argsort(sign * values, kind="stable")[:_MAX_OUTERMOST]
+    signed, some = sign * values, np.arange(len(values))
+    if len(values) > _MAX_OUTERMOST:
+        farthest = np.partition(signed, _MAX_OUTERMOST - 1)[_MAX_OUTERMOST - 1]
+        some = np.flatnonzero(signed <= farthest)
+    order = some[np.argsort(signed[some], kind="stable")][:_MAX_OUTERMOST]
     return values[order], counts[:, order]
 
 
