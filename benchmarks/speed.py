@@ -1,6 +1,6 @@
 """What an audit costs beside the draws themselves: time as a multiple of numpy's, and memory.
 
-    python benchmarks/speed.py --draws 1_000_000 10_000_000
+    python benchmarks/speed.py --draws 1_000_000 10_000_000 1_000_000_000 --repeats 3
 
 A correct scalar mechanism on a fixed pair: nothing is refuted, so every draw is made and bet on.
 Each figure is taken in a fresh process with one thread.
