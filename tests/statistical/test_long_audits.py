@@ -15,7 +15,7 @@ SAMPLES, RUNS, ALPHA = 600_000, 20, 0.1
 PAIR = dpaudit.pairs([([1], [0])])
 
 
-def laplace_count(data: Any, size: int, rng: np.random.Generator) -> Floats:
+def laplace_count(data: list[int], size: int, rng: np.random.Generator) -> Floats:
     return data[0] + rng.laplace(size=size)
 
 
