@@ -124,6 +124,22 @@ def test_another_audit_is_refused(changed: dict[str, Any], words: str, tmp_path:
         search(**{"store": store, "samples": 500, **changed})
 
 
+def test_a_constant_of_the_code_is_part_of_the_code(tmp_path: Path) -> None:
+    """The source is the same; what it takes from outside is not."""
+
+    def with_scale(scale: float) -> Any:
+        def scaled(data: Any, size: int, rng: np.random.Generator) -> Any:
+            return np.sum(data) + rng.laplace(scale=scale, size=size)
+
+        return scaled
+
+    store = tmp_path / "audit.sqlite"
+    first = search(with_scale(2.0), store=store, samples=500)
+    assert told_apart(search(with_scale(2.0), store=store, samples=500)) == told_apart(first)
+    with pytest.raises(CannotUseStore, match=r"'scale': 2\.0.* there and .*'scale': 3\.0"):
+        search(with_scale(3.0), store=store, samples=500)
+
+
 def test_the_trials_of_a_batch_tester_cannot_be_extended(tmp_path: Path) -> None:
     tester, store = HistogramTester(), tmp_path / "audit.sqlite"
     first, second = (search(tester=tester, samples=20_000, store=store) for _ in range(2))

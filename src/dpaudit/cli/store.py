@@ -48,6 +48,10 @@ def store_command(file: Path, as_json: bool) -> None:
     for name in (one for one in SHOWN if header.get(one) not in (None, "")):
         value = header[name]
         text = ", then ".join(map(str, value)) if isinstance(value, list) else str(value)
+        if (name, text) == ("tester", "None"):
+            text = "bets"
+        if name == "parameters" and text.startswith("<function ") and text.endswith(">"):
+            continue  # a function without constants is known by its name
         click.echo(f"{name.replace('_', ' '):<11} {_printable(text)}")
     click.echo()
     for part in draws:

@@ -35,6 +35,7 @@ RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "
 SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
+_PLAIN = (bool, int, float, complex, str, bytes)  # types of constants that nothing changes
 ONE_AT_A_TIME = "one_at_a_time({})"  # the target of a function that gives one output a call
 
 
@@ -353,8 +354,23 @@ def code_of(mechanism: Mechanism) -> dict[str, str]:
         "mechanism": mechanism.name,
         "target": mechanism.target or "",
         "source": hashlib.sha256(source.encode()).hexdigest()[:16] if source else "",
-        "parameters": without_addresses(repr(function)),
+        "parameters": without_addresses(repr(function)) + _constants_of(function),
     }
+
+
+def _constants_of(function: Any) -> str:
+    """The plain values that a function takes from outside: of the same source, other code."""
+    try:
+        outside = inspect.getclosurevars(inspect.unwrap(function))
+    except TypeError:  # no function of Python
+        return ""
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(function).parameters.items()
+    }
+    found = {**outside.globals, **outside.nonlocals, **defaults}
+    plain = {name: found[name] for name in sorted(found) if type(found[name]) in _PLAIN}
+    return f" {plain}" if plain else ""
 
 
 def target_of(function: object) -> str | None:
