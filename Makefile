@@ -61,6 +61,7 @@ benchmarks: $(VENV)/.benchmarks ## measure efficiency, validity, search, speed a
 	@$(BIN)/python benchmarks/false_accusations.py
 	@$(BIN)/python benchmarks/search.py
 	@$(BIN)/python benchmarks/speed.py
+	@$(BIN)/python benchmarks/workers.py
 	@$(BIN)/python benchmarks/kills.py
 	@$(BIN)/python benchmarks/odd_files.py
 	@$(BIN)/python benchmarks/batch_validity.py

@@ -3,8 +3,12 @@
 import dataclasses
 import importlib
 import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,6 +201,22 @@ def test_false_accusations(
     stopped = {row["mechanism"] for row in rows if row["share_stopped"] == "1"}
     assert stopped == {"one noise a call, beside zeros"}
     assert_whole(capsys.readouterr().out)
+
+
+@pytest.mark.usefixtures("scripts")
+def test_workers_are_compared_on_the_same_audit() -> None:
+    script = importlib.import_module("workers")
+
+    @contextmanager
+    def threads() -> Iterator[dict[str, Any]]:
+        with ThreadPoolExecutor(2) as pool:
+            yield {"executor": pool}
+
+    asked = (script.SlowCount(0.0), script.PAIR, 500)
+    row = script.compared("a pair", "threads", "at least 1", asked, threads, 2)
+    assert (row.audit, row.way, row.draws) == ("a pair", "threads", 500)
+    assert row.ratio > 0.0
+    assert min(row.seconds, row.seconds_alone) > 0.0
 
 
 def test_speed(speed: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

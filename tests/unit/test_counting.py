@@ -215,8 +215,10 @@ def rarely(odd: Any, share: float) -> Any:
     def count(data: Any, size: int, rng: np.random.Generator) -> Any:
         outputs = laplace_count(data, size, rng)
         places = np.flatnonzero(rng.random(size) < share)
-        if isinstance(odd, float) or len(places) == 0:
-            outputs[places] = odd if len(places) else 0.0
+        if len(places) == 0:
+            return outputs
+        if isinstance(odd, float):
+            outputs[places] = odd
             return outputs
         return [odd if place in set(places) else one for place, one in enumerate(outputs.tolist())]
 
