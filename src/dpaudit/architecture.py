@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpaudit.guessing import LabelledRows, Samples
     from dpaudit.mechanism import ErrorsAsOutputs
     from dpaudit.neighbours import Pair, Slot
-    from dpaudit.outputs import Encoder, Outputs, Table
+    from dpaudit.outputs import CellReader, CountedOutputs, Encoder, Outputs, Table
 
 
 ROOMS = {
@@ -207,6 +207,11 @@ class Source(Protocol):
 
     def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         """Give `size` independent outputs on `data`."""
+
+    def count(
+        self, data: Any, size: int, rng: np.random.Generator, reader: CellReader
+    ) -> CountedOutputs | Outputs:
+        """Give the same, counted; the outputs where they cannot be."""
 
 
 class Finder(Protocol):
