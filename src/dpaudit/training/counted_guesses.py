@@ -22,9 +22,10 @@ from dpaudit.training.guesses import check_alpha, checked_scores, right_by_suren
 from dpaudit.training.levels import climb, first_of_block, highest, reached
 from dpaudit.training.reference import MOST_SHIFT, shift_for_accuracy
 
-SHARES = tuple(0.0025 * 1.3**step for step in range(23)) + (1.0,)  # of the canaries: to choose from
+SHARES = (*(0.0025 * 1.3**step for step in range(23)), 1.0)  # of the canaries: to choose from
 _FIRST_SHARE = 0.05  # often near the best, so that the others are soon seen to be worse
 _KEPT = 8_192  # plans that are remembered
+_HALVINGS = 16  # in the search for a p-value: it is too large by a ten-thousandth of its log
 _LEAST_LOG_P = -700.0
 
 
@@ -44,8 +45,10 @@ class CountTest(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How many guesses to make, and how far apart reference canaries lie that are found half the
-    time; `MOST_SHIFT` if even perfect guesses refute nothing."""
+    """How many guesses to make, and the shift of the reference canaries that they find half the time.
+
+    The shift is `MOST_SHIFT` if even perfect guesses refute nothing.
+    """
 
     guesses: int
     shift: float
@@ -72,8 +75,8 @@ def plan(test: CountTest, claim: Claim, *, canaries: int, alpha: float) -> Plan:
 
 @lru_cache(maxsize=_KEPT)
 def _plan(test: CountTest, claim: Claim, canaries: int, alpha: float) -> Plan:
-    start = _FIRST_SHARE * canaries
-    best = Plan(guesses=1, shift=MOST_SHIFT)
+    start = max(1.0, _FIRST_SHARE * canaries)
+    best = Plan(guesses=round(start), shift=MOST_SHIFT)
     for count in sorted(_numbers(canaries), key=lambda count: abs(math.log(count / start))):
         better = _better(test, claim, canaries, count, alpha, best.shift)
         best = best if better is None else better
@@ -118,9 +121,7 @@ def _fewest(judge: Callable[..., bool], high: int) -> int:
     return high
 
 
-def p_value(
-    test: CountTest, claim: Claim, *, canaries: int, guesses: int, right: int
-) -> float:
+def p_value(test: CountTest, claim: Claim, *, canaries: int, guesses: int, right: int) -> float:
     """A p-value: an alpha at which the count refutes, next to the least one; 1 if none does.
 
     >>> from dpaudit.claims import PureDP
@@ -132,7 +133,7 @@ def p_value(
     low, high = -1.0, 0.0  # logarithms of alpha: not refuted, refuted
     while low > _LEAST_LOG_P and judge(alpha=math.exp(low)):
         low, high = 2.0 * low, low
-    for _ in range(24):
+    for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if judge(alpha=math.exp(middle)) else (middle, high)
     return math.exp(high)
@@ -180,17 +181,13 @@ def count_finding(
     )
 
 
-def plan_at(
-    test: CountTest, claim: Scalable, level: float, *, canaries: int, alpha: float
-) -> Plan:
+def plan_at(test: CountTest, claim: Scalable, level: float, *, canaries: int, alpha: float) -> Plan:
     """The plan for a level of the claim; like every plan it is made before any score is seen."""
     first = claim.with_strength(first_of_block(claim, level))
     return plan(test, first, canaries=canaries, alpha=alpha)
 
 
-def count_ceiling(
-    test: CountTest, claim: Claim, *, canaries: int, alpha: float
-) -> float | None:
+def count_ceiling(test: CountTest, claim: Claim, *, canaries: int, alpha: float) -> float | None:
     """The highest level that perfect guesses can refute; None for claims that have no levels.
 
     >>> from dpaudit.claims import PureDP

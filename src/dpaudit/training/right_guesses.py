@@ -34,9 +34,7 @@ class RightGuesses:
         return tail <= alpha
 
 
-def tail_bound(
-    epsilon: float, delta: float, *, canaries: int, guesses: int, right: int
-) -> float:
+def tail_bound(epsilon: float, delta: float, *, canaries: int, guesses: int, right: int) -> float:
     """The most probability of `right` right guesses or more under `(epsilon, delta)`.
 
     `P(B >= v) + 2 m delta max_i P(v - i <= B < v) / i` with `B` binomial, of as many trials as

@@ -1,4 +1,4 @@
-"""The stopped wealth: bets on one canary after the other, from the surest, against (epsilon, delta).
+"""The stopped wealth: bets against (epsilon, delta), one canary after the other from the surest.
 
 Every guess is right with probability at most `p = e^epsilon / (1 + e^epsilon)`, but for what delta
 allows, so a wealth that is multiplied by `q / p` after a right guess and by `(1 - q) / (1 - p)`
@@ -34,7 +34,8 @@ _PLANNED = 0.6  # share of the first wealth that bets as the reference canaries 
 _HALF_LIVES = (50.0, 500.0)  # guesses after which a learning bettor has forgotten half
 _PRIOR_GUESSES = 5.0  # that a learning bettor starts with
 _MARGIN = 0.7  # logarithm of wealth that the plan adds for what the mixture costs
-_SURE = 1e-9  # no bettor stakes all: one wrong guess would end it
+_SURE = 1e-14  # no bettor stakes all: one wrong guess would end it
+_MOST_EPSILON = 25.0  # no bets above it: some e^25 canaries would have to be guessed right
 _SLACK = 1e-9  # of a logarithm of wealth: more than all rounding errors
 _HALVINGS = 30
 
@@ -60,7 +61,7 @@ class Stakes:
     @property
     def most(self) -> float:
         """The largest accuracy that may be predicted."""
-        return min(self.fair * (1.0 + self.most_gain), 1.0 - _SURE * math.exp(-self.epsilon))
+        return min(self.fair * (1.0 + self.most_gain), 1.0 - _SURE)
 
 
 def stakes(epsilon: float, delta: float, *, canaries: int, alpha: float) -> Stakes:
@@ -95,13 +96,14 @@ def stopped_wealth(
     (True, True)
     """
     check_alpha(alpha)
-    epsilon, delta = _point(claim)
+    epsilon, delta = checked_point(claim)
     hits, canaries = right_by_sureness(scores, bits), len(checked_scores(scores))
     learned = learned_accuracies(hits)
 
     def bets(level: float) -> Bets:
         terms = stakes(level, delta, canaries=canaries, alpha=alpha)
-        return play(hits, learned, terms, canaries=canaries)
+        shift = planned_shift(terms, canaries)
+        return play(hits, learned, terms, canaries=canaries, shift=shift)
 
     assert isinstance(claim, Scalable)  # all claims with a point are
     bound = climb(claim, lambda level: bets(level).reached)
@@ -129,15 +131,19 @@ class Bets:
     right: int
 
 
-def play(hits: Labels, learned: Sequence[Floats], terms: Stakes, *, canaries: int) -> Bets:
+def play(
+    hits: Labels, learned: Sequence[Floats], terms: Stakes, *, canaries: int, shift: float
+) -> Bets:
     """Bet on one guess after the other until the wealth reaches its aim.
 
-    Several bettors hold a share of the wealth each; a mean of wealths is a wealth.
-    `learned_accuracies` gives what the learning ones have to go by.
+    Several bettors hold a share of the wealth each; a mean of wealths is a wealth. One expects
+    reference canaries that lie `shift` apart, and `learned_accuracies` gives what the others, who
+    learn, have to go by.
     """
-    planned = planned_shift(terms, canaries)
+    if terms.epsilon > _MOST_EPSILON:
+        return Bets(reached=False, log_evidence=0.0, guesses=0, right=0)
     share = (1.0 - _PLANNED) / len(learned)
-    accuracies = [accuracy_by_sureness(planned, middles(canaries)[: len(hits)])]
+    accuracies = [accuracy_by_sureness(shift, middles(canaries)[: len(hits)])]
     accuracies += [_with_prior(one, terms.most) for one in learned]
     weights = [_PLANNED] + [share] * len(learned)
     wealth = np.full(len(hits), -np.inf)
@@ -195,13 +201,11 @@ def _ended(wealth: Floats, staked: Labels, hits: Labels, terms: Stakes) -> Bets:
     )
 
 
+@lru_cache(maxsize=8_192)
 def planned_shift(terms: Stakes, canaries: int) -> float:
     """The shift of the reference canaries at which the wealth reaches its aim half the time."""
-    return _planned_shift(terms, canaries)
-
-
-@lru_cache(maxsize=8_192)
-def _planned_shift(terms: Stakes, canaries: int) -> float:
+    if terms.epsilon > _MOST_EPSILON:
+        return MOST_SHIFT
     aim = math.log(terms.aim) - math.log(_PLANNED) + _MARGIN
     low, high = 0.0, MOST_SHIFT
     for _ in range(_HALVINGS):
@@ -218,19 +222,19 @@ def wealth_ceiling(claim: Scalable, *, canaries: int, alpha: float) -> float:
     >>> print(round(wealth_ceiling(PureDP(1.0), canaries=1000, alpha=0.05), 1))
     5.7
     """
-    _, delta = _point(claim)
-    return highest(
-        claim, lambda level: within_reach(level, delta, canaries=canaries, alpha=alpha)
-    )
+    _, delta = checked_point(claim)
+    return highest(claim, lambda level: within_reach(level, delta, canaries=canaries, alpha=alpha))
 
 
 def within_reach(epsilon: float, delta: float, *, canaries: int, alpha: float) -> bool:
     """Whether perfect guesses would refute."""
     terms = stakes(epsilon, delta, canaries=canaries, alpha=alpha)
-    return canaries * math.log1p(terms.most_gain) >= math.log(terms.aim)
+    possible = epsilon <= _MOST_EPSILON
+    return possible and canaries * math.log1p(terms.most_gain) >= math.log(terms.aim)
 
 
-def _point(claim: Claim) -> tuple[float, float]:
+def checked_point(claim: Claim) -> tuple[float, float]:
+    """The `(epsilon, delta)` of a claim; other claims are refused."""
     if point := point_of(claim):
         return point
     raise UnsupportedClaim(

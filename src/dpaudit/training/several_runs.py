@@ -1,0 +1,141 @@
+"""Several runs of one training: each gives an e-value, and e-values of separate runs multiply.
+
+Every run tosses coins of its own. Given all runs before it, a run keeps the claim under the null,
+so its e-value has mean at most 1, also where it was planned after the earlier results were known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpaudit.architecture import Claim, Scalable
+from dpaudit.arrays import Floats, Labels
+from dpaudit.claims import point_of
+from dpaudit.errors import InvalidSamples
+from dpaudit.training.counted_guesses import p_value, plan
+from dpaudit.training.error_recursion import ErrorRecursion
+from dpaudit.training.findings import Finding, Null
+from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
+from dpaudit.training.levels import climb, first_of_block, highest, reached
+from dpaudit.training.stopped_wealth import learned_accuracies, planned_shift, play, stakes
+
+Run = tuple[npt.ArrayLike, npt.ArrayLike]  # the scores of its canaries and their bits
+_SLACK = 1e-9
+
+
+def combined_runs(runs: Sequence[Run], claim: Claim, alpha: float = 0.05) -> Finding:
+    """What several runs, in their order, say of a claim, whatever the canaries do to each other.
+
+    The claim is refuted once the product of the e-values so far has reached `1 / alpha`. For
+    `(epsilon, delta)` a run gives its stopped wealth, less the charge for its delta. Other claims
+    take the p-value of the error recursion, turned into an e-value by a rule fixed beforehand.
+
+    >>> from dpaudit.claims import ApproxDP
+    >>> def run(seed):
+    ...     rng = np.random.default_rng(seed)
+    ...     bits = rng.random(1000) < 0.5
+    ...     return rng.normal(size=1000) + bits, bits
+    >>> finding = combined_runs([run(1), run(2), run(3)], ApproxDP(1.0, 1e-5), alpha=0.001)
+    >>> finding.refuted
+    True
+    """
+    check_alpha(alpha)
+    if not runs:
+        raise InvalidSamples("runs must hold at least one (scores, bits).")
+    seen = [_seen(*run) for run in runs]
+    perfect = [_Seen.of(np.ones(one.canaries, dtype=np.bool_), one.canaries) for one in seen]
+    bound = ceiling = None
+    if isinstance(claim, Scalable):
+        bound = climb(claim, lambda level: _told(claim, level, seen, alpha).reached)
+        ceiling = highest(claim, lambda level: _told(claim, level, perfect, alpha).reached)
+    told = _told(claim, None, seen, alpha)
+    return Finding(
+        test=f"{len(runs)} runs, " + ("stopped wealth" if point_of(claim) else "error recursion"),
+        source="this library" if point_of(claim) else ErrorRecursion().source,
+        null=Null.ANY_MECHANISM,
+        refuted=reached(claim, bound) if isinstance(claim, Scalable) else told.reached,
+        log_evidence=told.log_evidence,
+        lower_bound=(bound or 0.0) if isinstance(claim, Scalable) else None,
+        ceiling=ceiling,
+        guesses=told.guesses,
+        right=told.right,
+    )
+
+
+def evidence_of(chance: float) -> float:
+    """The logarithm of the e-value of a p-value: `(1 - p + p log p) / (p log(p)^2)`.
+
+    It is the mean of `k p^(k-1)` over `k` in (0, 1), each of which is a mixture of `1{p <= a} / a`
+    (Vovk and Wang 2021, "E-values: calibration, combination and applications").
+
+    >>> print([round(math.exp(evidence_of(p)), 2) for p in (1.0, 0.05, 0.001)])
+    [0.5, 1.78, 20.79]
+    """
+    log = math.log(chance)
+    if log > -1e-3:  # the expression cancels: below its limit at 1
+        return math.log(0.5)
+    return math.log(-math.expm1(log) + chance * log) - log - 2.0 * math.log(-log)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """One run: which guesses are right, the surest first, and what can be learned from them."""
+
+    canaries: int
+    hits: Labels
+    learned: list[Floats]
+
+    @classmethod
+    def of(cls, hits: Labels, canaries: int) -> _Seen:
+        return cls(canaries=canaries, hits=hits, learned=learned_accuracies(hits))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What the runs say together of one level."""
+
+    reached: bool
+    log_evidence: float
+    guesses: int
+    right: int
+
+
+def _seen(scores: npt.ArrayLike, bits: npt.ArrayLike) -> _Seen:
+    return _Seen.of(right_by_sureness(scores, bits), len(checked_scores(scores)))
+
+
+def _told(claim: Claim, level: float | None, runs: Sequence[_Seen], alpha: float) -> _Told:
+    """Multiply the e-values of one run after the other until they refute this level."""
+    evidence, guesses, right = 0.0, 0, 0
+    for run in runs:
+        gained, made, hit = _of_one_run(claim, level, run, len(runs), alpha)
+        evidence, guesses, right = evidence + gained, guesses + made, right + hit
+        if evidence >= -math.log(alpha) + _SLACK:
+            return _Told(reached=True, log_evidence=evidence, guesses=guesses, right=right)
+    return _Told(reached=False, log_evidence=evidence, guesses=guesses, right=right)
+
+
+def _of_one_run(
+    claim: Claim, level: float | None, run: _Seen, runs: int, alpha: float
+) -> tuple[float, int, int]:
+    """The logarithm of the e-value of one run, its guesses and how many of them are right."""
+    if point := point_of(claim):
+        epsilon = point[0] if level is None else level
+        terms = stakes(epsilon, point[1], canaries=run.canaries, alpha=alpha)
+        shift = planned_shift(terms, runs * run.canaries)
+        bets = play(run.hits, run.learned, terms, canaries=run.canaries, shift=shift)
+        return bets.log_evidence, bets.guesses, bets.right
+    planned, tested = claim, claim
+    if level is not None and isinstance(claim, Scalable):
+        planned = claim.with_strength(first_of_block(claim, level))
+        tested = claim.with_strength(level)
+    test, canaries = ErrorRecursion(), run.canaries
+    guesses = plan(test, planned, canaries=canaries, alpha=alpha ** (1.0 / runs)).guesses
+    right = int(run.hits[:guesses].sum())
+    chance = p_value(test, tested, canaries=canaries, guesses=guesses, right=right)
+    return evidence_of(chance), guesses, right
