@@ -45,9 +45,9 @@ class CountTest(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How many guesses to make, and the shift of the reference canaries that they find half the time.
+    """How many guesses to make, and which reference canaries they find half of the time.
 
-    The shift is `MOST_SHIFT` if even perfect guesses refute nothing.
+    These lie `shift` apart. It is `MOST_SHIFT` if even perfect guesses refute nothing.
     """
 
     guesses: int
@@ -173,7 +173,7 @@ def count_finding(
         source=test.source,
         null=Null.ANY_MECHANISM,
         refuted=reached(claim, bound) if isinstance(claim, Scalable) else refuted(planned, claim),
-        log_evidence=-math.log(chance),
+        log_evidence=math.log(1.0 / chance),
         lower_bound=(bound or 0.0) if isinstance(claim, Scalable) else None,
         ceiling=count_ceiling(test, claim, canaries=canaries, alpha=alpha),
         guesses=planned.guesses,

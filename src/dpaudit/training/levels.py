@@ -89,6 +89,8 @@ def point_claim(claim: Claim, delta: float) -> ApproxDP | None:
     >>> print(round(point.strength, 4))
     4.3772
     """
+    if claim.delta(0.0) <= delta:
+        return ApproxDP(0.0, delta)
     low, high = 0.0, HIGHEST_LEVEL
     if claim.delta(high) > delta:
         return None

@@ -28,32 +28,38 @@ Run = tuple[npt.ArrayLike, npt.ArrayLike]  # the scores of its canaries and thei
 _SLACK = 1e-9
 
 
-def combined_runs(runs: Sequence[Run], claim: Claim, alpha: float = 0.05) -> Finding:
+def combined_runs(
+    runs: Sequence[Run], claim: Claim, alpha: float = 0.05, *, planned: int | None = None
+) -> Finding:
     """What several runs, in their order, say of a claim, whatever the canaries do to each other.
 
     The claim is refuted once the product of the e-values so far has reached `1 / alpha`. For
     `(epsilon, delta)` a run gives its stopped wealth, less the charge for its delta. Other claims
     take the p-value of the error recursion, turned into an e-value by a rule fixed beforehand.
 
+    `planned` is the number of runs that was planned before the first; if it is not given, that
+    was the number of `runs`. Whoever looks after some runs and may add more names it every time.
+
     >>> from dpaudit.claims import ApproxDP
     >>> def run(seed):
     ...     rng = np.random.default_rng(seed)
     ...     bits = rng.random(1000) < 0.5
     ...     return rng.normal(size=1000) + bits, bits
-    >>> finding = combined_runs([run(1), run(2), run(3)], ApproxDP(1.0, 1e-5), alpha=0.001)
+    >>> finding = combined_runs([run(1), run(2), run(3)], ApproxDP(1.0, 1e-5), alpha=0.01)
     >>> finding.refuted
     True
     """
     check_alpha(alpha)
     if not runs:
         raise InvalidSamples("runs must hold at least one (scores, bits).")
+    share = _Share(alpha=alpha, planned=len(runs) if planned is None else planned)
     seen = [_seen(*run) for run in runs]
     perfect = [_Seen.of(np.ones(one.canaries, dtype=np.bool_), one.canaries) for one in seen]
     bound = ceiling = None
     if isinstance(claim, Scalable):
-        bound = climb(claim, lambda level: _told(claim, level, seen, alpha).reached)
-        ceiling = highest(claim, lambda level: _told(claim, level, perfect, alpha).reached)
-    told = _told(claim, None, seen, alpha)
+        bound = climb(claim, lambda level: _told(claim, level, seen, share).reached)
+        ceiling = highest(claim, lambda level: _told(claim, level, perfect, share).reached)
+    told = _told(claim, None, seen, share)
     return Finding(
         test=f"{len(runs)} runs, " + ("stopped wealth" if point_of(claim) else "error recursion"),
         source="this library" if point_of(claim) else ErrorRecursion().source,
@@ -67,19 +73,34 @@ def combined_runs(runs: Sequence[Run], claim: Claim, alpha: float = 0.05) -> Fin
     )
 
 
-def evidence_of(chance: float) -> float:
-    """The logarithm of the e-value of a p-value: `(1 - p + p log p) / (p log(p)^2)`.
+def evidence_of(chance: float, aim: float) -> float:
+    """The logarithm of the e-value of a p-value, the mean of two rules.
 
-    It is the mean of `k p^(k-1)` over `k` in (0, 1), each of which is a mixture of `1{p <= a} / a`
-    (Vovk and Wang 2021, "E-values: calibration, combination and applications").
+    One pays `1 / aim` if the p-value is at most `aim`. The other, `(1 - p + p log p) / (p
+    log(p)^2)`, is the mean of `k p^(k-1)` over `k` in (0, 1) (Vovk and Wang 2021). Both are
+    mixtures of `1{p <= a} / a`.
 
-    >>> print([round(math.exp(evidence_of(p)), 2) for p in (1.0, 0.05, 0.001)])
-    [0.5, 1.78, 20.79]
+    >>> print([round(math.exp(evidence_of(p, 0.05)), 2) for p in (1.0, 0.051, 0.05, 0.001)])
+    [0.25, 0.88, 10.89, 20.4]
     """
     log = math.log(chance)
-    if log > -1e-3:  # the expression cancels: below its limit at 1
-        return math.log(0.5)
-    return math.log(-math.expm1(log) + chance * log) - log - 2.0 * math.log(-log)
+    any_aim = 0.5  # the limit at 1, and less than the value elsewhere
+    if log < -1e-3:  # above, the expression cancels
+        any_aim = (-math.expm1(log) + chance * log) / (chance * log * log)
+    return math.log(0.5 * any_aim + (0.5 / aim if chance <= aim else 0.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Share:
+    """What one of the planned runs aims at."""
+
+    alpha: float
+    planned: int
+
+    @property
+    def aim(self) -> float:
+        """The p-value that is enough if every run reaches it: half the root of alpha."""
+        return float(0.5 * self.alpha ** (1.0 / self.planned))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,25 +130,25 @@ def _seen(scores: npt.ArrayLike, bits: npt.ArrayLike) -> _Seen:
     return _Seen.of(right_by_sureness(scores, bits), len(checked_scores(scores)))
 
 
-def _told(claim: Claim, level: float | None, runs: Sequence[_Seen], alpha: float) -> _Told:
+def _told(claim: Claim, level: float | None, runs: Sequence[_Seen], share: _Share) -> _Told:
     """Multiply the e-values of one run after the other until they refute this level."""
     evidence, guesses, right = 0.0, 0, 0
     for run in runs:
-        gained, made, hit = _of_one_run(claim, level, run, len(runs), alpha)
+        gained, made, hit = _of_one_run(claim, level, run, share)
         evidence, guesses, right = evidence + gained, guesses + made, right + hit
-        if evidence >= -math.log(alpha) + _SLACK:
+        if evidence >= -math.log(share.alpha) + _SLACK:
             return _Told(reached=True, log_evidence=evidence, guesses=guesses, right=right)
     return _Told(reached=False, log_evidence=evidence, guesses=guesses, right=right)
 
 
 def _of_one_run(
-    claim: Claim, level: float | None, run: _Seen, runs: int, alpha: float
+    claim: Claim, level: float | None, run: _Seen, share: _Share
 ) -> tuple[float, int, int]:
     """The logarithm of the e-value of one run, its guesses and how many of them are right."""
     if point := point_of(claim):
         epsilon = point[0] if level is None else level
-        terms = stakes(epsilon, point[1], canaries=run.canaries, alpha=alpha)
-        shift = planned_shift(terms, runs * run.canaries)
+        terms = stakes(epsilon, point[1], canaries=run.canaries, alpha=share.alpha)
+        shift = planned_shift(terms, share.planned * run.canaries)
         bets = play(run.hits, run.learned, terms, canaries=run.canaries, shift=shift)
         return bets.log_evidence, bets.guesses, bets.right
     planned, tested = claim, claim
@@ -135,7 +156,7 @@ def _of_one_run(
         planned = claim.with_strength(first_of_block(claim, level))
         tested = claim.with_strength(level)
     test, canaries = ErrorRecursion(), run.canaries
-    guesses = plan(test, planned, canaries=canaries, alpha=alpha ** (1.0 / runs)).guesses
+    guesses = plan(test, planned, canaries=canaries, alpha=share.aim).guesses
     right = int(run.hits[:guesses].sum())
     chance = p_value(test, tested, canaries=canaries, guesses=guesses, right=right)
-    return evidence_of(chance), guesses, right
+    return evidence_of(chance, share.aim), guesses, right
