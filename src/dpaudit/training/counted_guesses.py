@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Protocol
 
 import numpy.typing as npt
@@ -21,10 +21,10 @@ from dpaudit.training.findings import Finding, Null
 from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
 from dpaudit.training.levels import climb, first_of_block, highest, reached
 from dpaudit.training.reference import MOST_SHIFT, shift_for_accuracy
+from dpaudit.training.trade_off import remembered
 
 SHARES = (*(0.0025 * 1.3**step for step in range(23)), 1.0)  # of the canaries: to choose from
 _FIRST_SHARE = 0.05  # often near the best, so that the others are soon seen to be worse
-_KEPT = 8_192  # plans that are remembered
 _HALVINGS = 16  # in the search for a p-value: it is too large by a ten-thousandth of its log
 _LEAST_LOG_P = -700.0
 
@@ -58,6 +58,7 @@ class Plan:
         return self.shift >= MOST_SHIFT
 
 
+@remembered
 def plan(test: CountTest, claim: Claim, *, canaries: int, alpha: float) -> Plan:
     """The number of guesses that finds the smallest shift of the reference canaries.
 
@@ -66,15 +67,6 @@ def plan(test: CountTest, claim: Claim, *, canaries: int, alpha: float) -> Plan:
     >>> plan(ErrorRecursion(), GaussianDP(1.0), canaries=1000, alpha=0.05).guesses
     128
     """
-    try:
-        hash(claim)
-    except TypeError:  # a claim of a user's own
-        return _plan.__wrapped__(test, claim, canaries, alpha)
-    return _plan(test, claim, canaries, alpha)  # type: ignore[arg-type]
-
-
-@lru_cache(maxsize=_KEPT)
-def _plan(test: CountTest, claim: Claim, canaries: int, alpha: float) -> Plan:
     start = max(1.0, _FIRST_SHARE * canaries)
     best = Plan(guesses=round(start), shift=MOST_SHIFT)
     for count in sorted(_numbers(canaries), key=lambda count: abs(math.log(count / start))):
@@ -187,6 +179,7 @@ def plan_at(test: CountTest, claim: Scalable, level: float, *, canaries: int, al
     return plan(test, first, canaries=canaries, alpha=alpha)
 
 
+@remembered
 def count_ceiling(test: CountTest, claim: Claim, *, canaries: int, alpha: float) -> float | None:
     """The highest level that perfect guesses can refute; None for claims that have no levels.
 

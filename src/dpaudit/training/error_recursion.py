@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy.typing as npt
 
@@ -18,7 +17,6 @@ _SLACK = 1e-9  # relative: more than all rounding errors of a recursion together
 # A recursion that has not refuted within some thirty deviations of the count ends as not refuting.
 _DEVIATIONS = 30.0
 _LEAST_STEPS = 200
-_CURVES = 1_024  # trade-off curves that are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +33,12 @@ class ErrorRecursion:
         if right > guesses:
             return False
         return impossible(
-            _curve(claim), canaries=canaries, guesses=guesses, right=right, chance=alpha
+            least_wrong(claim), canaries=canaries, guesses=guesses, right=right, chance=alpha
         )
 
 
 def impossible(
-    least_wrong: Callable[[float], float],
+    curve: Callable[[float], float],
     *,
     canaries: int,
     guesses: int,
@@ -64,7 +62,7 @@ def impossible(
     most = guesses / canaries * (1.0 + _SLACK)
     steps = _LEAST_STEPS + math.ceil(_DEVIATIONS * math.sqrt(guesses))
     for i in range(right - 1, max(-1, right - 1 - steps), -1):
-        raised = max(unlikely, least_wrong(likely))
+        raised = max(unlikely, curve(likely))
         likely = min(1.0, likely + i / (guesses - i) * (raised - unlikely))
         unlikely = raised
         if likely + unlikely > most:
@@ -90,14 +88,3 @@ def error_recursion(
     (True, 128)
     """
     return count_finding(ErrorRecursion(), scores, bits, claim, alpha)
-
-
-def _curve(claim: Claim) -> Callable[[float], float]:
-    try:
-        hash(claim)
-    except TypeError:  # a claim of a user's own
-        return least_wrong(claim)
-    return _remembered(claim)  # type: ignore[arg-type]
-
-
-_remembered = lru_cache(maxsize=_CURVES)(least_wrong)

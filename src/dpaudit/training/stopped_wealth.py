@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +28,7 @@ from dpaudit.training.reference import (
     expected_log_wealth,
     middles,
 )
+from dpaudit.training.trade_off import remembered
 
 _PLANNED = 0.6  # share of the first wealth that bets as the reference canaries would have it
 _HALF_LIVES = (50.0, 500.0)  # guesses after which a learning bettor has forgotten half
@@ -201,7 +201,7 @@ def _ended(wealth: Floats, staked: Labels, hits: Labels, terms: Stakes) -> Bets:
     )
 
 
-@lru_cache(maxsize=8_192)
+@remembered
 def planned_shift(terms: Stakes, canaries: int) -> float:
     """The shift of the reference canaries at which the wealth reaches its aim half the time."""
     if terms.epsilon > _MOST_EPSILON:
@@ -215,6 +215,7 @@ def planned_shift(terms: Stakes, canaries: int) -> float:
     return high
 
 
+@remembered
 def wealth_ceiling(claim: Scalable, *, canaries: int, alpha: float) -> float:
     """The highest epsilon that perfect guesses could refute: `m log(1 + a) >= log C`.
 

@@ -6,7 +6,9 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache, wraps
 from statistics import NormalDist
+from typing import ParamSpec, TypeVar
 
 from dpaudit.architecture import Claim
 from dpaudit.claims import HIGHEST_LEVEL, GaussianDP, point_of
@@ -15,9 +17,29 @@ LINES = 64  # levels of a profile that are looked at: any of them is safe, more 
 _STEEPEST = 12.0  # beyond e^12 the rounding of a probability near 1 would be seen
 _SMALLEST_DELTA = 1e-9
 _SHAVED = 1.0 - 1e-12  # more than the rounding errors of one step
+_RESULTS = 8_192  # that a function remembers
 _NORMAL = NormalDist()
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
+
+def remembered(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """The function with its last results kept, except for claims of a user's own without a hash."""
+    kept = lru_cache(maxsize=_RESULTS)(function)
+
+    @wraps(function)
+    def call(*args: Given.args, **options: Given.kwargs) -> Result:
+        try:
+            hash((args, tuple(options.values())))
+        except TypeError:
+            return function(*args, **options)
+        return kept(*args, **options)  # type: ignore[arg-type]
+
+    return call
+
+
+@remembered
 def least_wrong(claim: Claim) -> Callable[[float], float]:
     """A function from `P(E)` to the least `Q(E)` that the claim allows; it is convex and rises.
 
