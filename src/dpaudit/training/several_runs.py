@@ -17,7 +17,7 @@ from dpaudit.architecture import Claim, Scalable
 from dpaudit.arrays import Floats, Labels
 from dpaudit.claims import point_of
 from dpaudit.errors import InvalidSamples
-from dpaudit.training.counted_guesses import p_value, plan
+from dpaudit.training.counted_guesses import CountTest, plan
 from dpaudit.training.error_recursion import ErrorRecursion
 from dpaudit.training.findings import Finding, Null
 from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
@@ -26,6 +26,8 @@ from dpaudit.training.stopped_wealth import learned_accuracies, planned_shift, p
 
 Run = tuple[npt.ArrayLike, npt.ArrayLike]  # the scores of its canaries and their bits
 _SLACK = 1e-9
+# Levels at which a p-value is looked at, and weights that add up to less than 1.
+_LOOKS = tuple((10.0 ** (-step / 2.0), 1.0 / ((step + 1) * (step + 2))) for step in range(25))
 
 
 def combined_runs(
@@ -74,20 +76,41 @@ def combined_runs(
 
 
 def evidence_of(chance: float, aim: float) -> float:
-    """The logarithm of the e-value of a p-value, the mean of two rules.
+    """The logarithm of the e-value of a p-value: a mixture of `1{p <= a} / a`.
 
-    One pays `1 / aim` if the p-value is at most `aim`. The other, `(1 - p + p log p) / (p
-    log(p)^2)`, is the mean of `k p^(k-1)` over `k` in (0, 1) (Vovk and Wang 2021). Both are
-    mixtures of `1{p <= a} / a`.
+    Half of it looks at `a = aim`, the rest at powers of the root of ten, each with less
+    weight. `1{p <= a} / a` has mean at most 1, and so has their mixture.
 
     >>> print([round(math.exp(evidence_of(p, 0.05)), 2) for p in (1.0, 0.051, 0.05, 0.001)])
-    [0.25, 0.88, 10.89, 20.4]
+    [0.25, 0.93, 10.93, 26.08]
     """
-    log = math.log(chance)
-    any_aim = 0.5  # the limit at 1, and less than the value elsewhere
-    if log < -1e-3:  # above, the expression cancels
-        any_aim = (-math.expm1(log) + chance * log) / (chance * log * log)
-    return math.log(0.5 * any_aim + (0.5 / aim if chance <= aim else 0.0))
+    paid = 0.5 / aim if chance <= aim else 0.0
+    paid += math.fsum(0.5 * weight / level for level, weight in _LOOKS if chance <= level)
+    return math.log(paid)
+
+
+def least_look(test: CountTest, claim: Claim, *, canaries: int, hits: Guessed, aim: float) -> float:
+    """The least level of the mixture at which a count refutes: a p-value that is coarse enough.
+
+    Whoever is refuted at one level is refuted at every larger one; at 1 everything is.
+    """
+    looks = sorted({aim, *(level for level, _ in _LOOKS)})
+    low, high = -1, len(looks) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        refuted = test.refutes(
+            claim, canaries=canaries, guesses=hits.made, right=hits.right, alpha=looks[middle]
+        )
+        low, high = (low, middle) if refuted else (middle, high)
+    return looks[high]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guessed:
+    """How many guesses were made and how many of them were right."""
+
+    made: int
+    right: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +179,7 @@ def _of_one_run(
         planned = claim.with_strength(first_of_block(claim, level))
         tested = claim.with_strength(level)
     test, canaries = ErrorRecursion(), run.canaries
-    guesses = plan(test, planned, canaries=canaries, alpha=share.aim).guesses
-    right = int(run.hits[:guesses].sum())
-    chance = p_value(test, tested, canaries=canaries, guesses=guesses, right=right)
-    return evidence_of(chance, share.aim), guesses, right
+    made = plan(test, planned, canaries=canaries, alpha=share.aim).guesses
+    hits = Guessed(made=made, right=int(run.hits[:made].sum()))
+    chance = least_look(test, tested, canaries=canaries, hits=hits, aim=share.aim)
+    return evidence_of(chance, share.aim), made, hits.right

@@ -18,7 +18,9 @@ _STEEPEST = 12.0  # beyond e^12 the rounding of a probability near 1 would be se
 _SMALLEST_DELTA = 1e-9
 _SHAVED = 1.0 - 1e-12  # more than the rounding errors of one step
 _RESULTS = 8_192  # that a function remembers
+_ROUNDING = 1e-15  # relative: more than that of a few sums near 1
 _NORMAL = NormalDist()
+_ROOT_2 = math.sqrt(2.0)
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -67,19 +69,24 @@ class _Shifted:
             return 0.0
         if likely >= 1.0:
             return 1.0
-        return _NORMAL.cdf(_NORMAL.inv_cdf(likely) - self.mu) * _SHAVED
+        # Not NormalDist.cdf, which has lost its digits in the lower tail.
+        return 0.5 * math.erfc((self.mu - _NORMAL.inv_cdf(likely)) / _ROOT_2) * _SHAVED
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """`height + slope * (y - start)`; kept by a point on it, so that nothing cancels near there."""
+    """`height + slope * (y - start)`: kept by a point on it, so that nothing cancels near there.
+
+    `error` is more than the rounding error elsewhere; it is taken off.
+    """
 
     slope: float
     start: float
     height: float
+    error: float = 0.0
 
     def at(self, y: float) -> float:
-        return self.height + self.slope * (y - self.start)
+        return self.height + self.slope * (y - self.start) - self.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +116,8 @@ def _points(claim: Claim) -> list[tuple[float, float]]:
 def _lines(epsilon: float, delta: float) -> list[_Line]:
     lines = [_Line(math.exp(-epsilon), delta, 0.0)]
     if epsilon <= _STEEPEST:
-        lines.append(_Line(math.exp(epsilon), 1.0, 1.0 - delta))
+        steep = math.exp(epsilon)
+        lines.append(_Line(steep, 1.0, 1.0 - delta, error=_ROUNDING * (1.0 + steep)))
     return lines
 
 
