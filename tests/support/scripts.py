@@ -13,7 +13,12 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (ROOT / "experiments", ROOT / "experiments" / "libraries", ROOT / "benchmarks")
+FOLDERS = (
+    ROOT / "experiments",
+    ROOT / "experiments" / "libraries",
+    ROOT / "experiments" / "training",
+    ROOT / "benchmarks",
+)
 
 
 @pytest.fixture(name="scripts")
