@@ -23,10 +23,12 @@ MAX_SHIFT = 12.0  # in units of the noise: beyond it every guess is right
 _EXCESSES = 0.05 * 2.0 ** np.arange(0.0, 8.0, 0.5)  # of a shift over that of the claim
 _LEAST_DELTA = 1e-3  # smaller ones show in no practical number of canaries
 _TANGENTS = 16  # of a profile, of which the strictest says which Gaussian keeps the claim
-_GRID = np.arange(-6.0, MAX_SHIFT + 6.0, 0.05)  # scores on which bets are tuned
+_GRID = np.arange(-6.0, MAX_SHIFT + 6.0, 0.1)  # scores on which bets are tuned
 _GROWTH = 0.1  # of the past, after which the hand learns again
 _MIN_OF_A_SIDE = 2  # canaries, before which nothing is known of an unknown noise
 _MAX_LOG_ODDS = 30.0
+_FARTHEST = 100.0  # units of the noise, to which scores are clipped
+_LARGEST = 1e100  # whose square is still a number
 
 
 def shifts_around(claim: Claim) -> Floats:
@@ -63,11 +65,12 @@ class GaussianHand:
         self._book = book_for(claim)
         self._averaged = averaged
         self.place = self._book.place
-        self.log_wealth = np.zeros(len(self._book.levels))
+        self.log_wealth: Floats = np.zeros(len(self._book.levels))
         self._shifts = shifts_around(claim)
         self._log_share = np.full(len(self._shifts), -math.log(len(self._shifts)))
         self._noise = noise
-        self._centre, self._scale = 0.0, noise or 0.0  # of scores, in their own units
+        self._origin: float | None = None if noise is None else 0.0  # from which scores are told
+        self._centre, self._scale = 0.0, 1.0 if noise is not None else 0.0
         self._moments = np.zeros((2, 3))  # of either side: how many, sum, sum of squares
         self._learns_at = 0.0
 
@@ -75,7 +78,8 @@ class GaussianHand:
         """The log-odds that the canary of each score was in; 0 while the noise is not known."""
         if self._scale <= 0.0:
             return np.zeros(len(scores))
-        return self._mixed((scores - self._centre) / self._scale)[0]
+        far = (self._told(scores) - self._centre) / self._scale
+        return self._mixed(np.clip(far, -_FARTHEST, _FARTHEST))[0]
 
     def bet(self, scores: Floats, labels: Labels, *, settled: int) -> None:
         """Bet on canaries, then learn them; `settled` low levels have been refuted already."""
@@ -83,8 +87,17 @@ class GaussianHand:
             self._learn(settled)
         if self._scale > 0.0:
             self._pay(scores, labels)
-        for side, of_side in enumerate((scores[~labels], scores[labels])):
+        if self._origin is None:
+            self._origin = float(scores[0])  # so that no digits are lost on a large offset
+        told = self._told(scores)
+        for side, of_side in enumerate((told[~labels], told[labels])):
             self._moments[side] += len(of_side), of_side.sum(), (of_side**2).sum()
+
+    def _told(self, scores: Floats) -> Floats:
+        """Scores in units of the noise, if it is known; else from the first score on."""
+        if self._noise is not None:
+            return np.clip(scores / self._noise, -_FARTHEST, _FARTHEST)
+        return np.clip(scores - (self._origin or 0.0), -_LARGEST, _LARGEST)
 
     def _pay(self, scores: Floats, labels: Labels) -> None:
         book, guess = self._book, self.log_odds(scores)
@@ -113,7 +126,7 @@ class GaussianHand:
         """The shares of the shifts, from the difference of both sides and its standard error."""
         often, sums, squares = self._moments.T
         if self._noise is not None:
-            shift = sums[1] / self._noise - 0.5 * often[1] * self._shifts
+            shift = sums[1] - 0.5 * often[1] * self._shifts
             self._log_share = self._shifts * shift - logsumexp(self._shifts * shift)
             return
         if often.min() < _MIN_OF_A_SIDE:

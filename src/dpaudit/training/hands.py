@@ -30,7 +30,9 @@ _MAX_STRENGTH = 1e3
 class Hand(Protocol):
     """Bets on canaries by their scores; what it bets depends on earlier canaries alone."""
 
-    log_wealth: Floats  # at each level of the claim
+    @property
+    def log_wealth(self) -> Floats:
+        """The log-wealth at each level of the claim."""
 
     def log_odds(self, scores: Floats) -> Floats:
         """The log-odds that the canary of each score was in."""
@@ -78,19 +80,30 @@ class Trace:
 
 
 class Hands:
-    """Hands with fixed shares of the wealth, and what they have found so far."""
+    """Hands with fixed shares of the wealth, and what they have found so far.
 
-    def __init__(self, claim: Claim, alpha: float, hands: Sequence[tuple[float, Hand]]) -> None:
+    `averaged` says that the hands average the payoffs of canaries that they see together.
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        alpha: float,
+        hands: Sequence[tuple[float, Hand]],
+        *,
+        averaged: bool = False,
+    ) -> None:
         book = book_for(claim)
         self._claim, self._levels, self._place = claim, book.levels, book.place
         self._account = Account(len(book.levels), book.place, alpha)
-        self._alpha = alpha
+        self._alpha, self._averaged = alpha, averaged
         shares = np.array([share for share, _ in hands])
         self._log_share = np.log(shares / shares.sum())
         self._hands = [hand for _, hand in hands]
         self._trace: list[tuple[int, float]] = []
         self._refuted_after: int | None = None
         self.guesses = self.right = 0
+        self._payoffs = 0  # that multiply
 
     @property
     def refuted(self) -> bool:
@@ -107,11 +120,7 @@ class Hands:
 
         A hand without a view does not bet.
         """
-        seeing = [
-            (place, view)
-            for place, view in enumerate(views)
-            if view is not None
-        ]
+        seeing = [(place, view) for place, view in enumerate(views) if view is not None]
         self._count(seeing, labels)
         target = self._account.target(0, _ALL)
         for place, view in seeing:
@@ -126,15 +135,19 @@ class Hands:
             self._trace = [*self._trace[:-1:2], self._trace[-1]]
 
     def finding(self, *, test: str, source: str, null: Null) -> Finding:
-        """What the bets say of the claim."""
+        """What the bets say of the claim.
+
+        The evidence is the largest wealth so far, of the claim and of all levels below: its inverse
+        is a p-value whenever one stops. The last point of the trace is an e-value.
+        """
         return Finding(
             test=test,
             source=source,
             null=null,
             refuted=self.refuted,
-            log_evidence=self._account.peak if self.refuted else self._account.log_wealth,
+            log_evidence=self._account.peak,
             lower_bound=self._lower_bound,
-            ceiling=ceiling(self._claim, guesses=self.guesses, alpha=self._alpha),
+            ceiling=ceiling(self._claim, guesses=self._payoffs, alpha=self._alpha),
             guesses=self.guesses,
             right=self.right,
         )
@@ -154,7 +167,9 @@ class Hands:
             hand = self._hands[place]
             wealth = self._log_share[place] + hand.log_wealth[self._place]
             lean += math.exp(wealth - self._richest) * (expit(hand.log_odds(view)) - 0.5)
-        self.guesses += int(np.count_nonzero(lean))
+        guesses = int(np.count_nonzero(lean))
+        self.guesses += guesses
+        self._payoffs += min(guesses, 1) if self._averaged else guesses
         self.right += int(np.count_nonzero((lean > 0.0) & labels | (lean < 0.0) & ~labels))
 
     @property
