@@ -112,6 +112,11 @@ class StepAudit:
         self._last = noise
 
     @property
+    def refuted(self) -> bool:
+        """Whether a step has refuted the claim."""
+        return self._hands.refuted
+
+    @property
     def finding(self) -> Finding:
         """What has been found so far."""
         averaged = self._together == "averaged" or len(self._first) == 1
@@ -177,7 +182,7 @@ def compare_steps(
         )
     for observation, label in zip(numbers, labels, strict=True):
         audit.play(np.atleast_1d(observation), np.atleast_1d(label))
-        if audit.trace.refuted_after is not None:
+        if audit.refuted:
             break
     return audit.finding, audit.trace
 
