@@ -190,7 +190,7 @@ class _Training:
 
 @contextmanager
 def opacus_seeded(optimizer: Any, seed: int) -> Iterator[None]:
-    """Draw everything from this seed; the user's generators, and the global ones, keep their states.
+    """Draw everything from this seed; all generators, also the global ones, keep their states.
 
     In secure mode the noise comes from the operating system and is left alone.
     """
@@ -267,6 +267,8 @@ def opacus_item(record: Any, example: Any) -> Any:
 
 def _like(value: Any, part: Any) -> Any:
     """A value in the type and shape of the user's."""
+    if isinstance(part, np.ndarray):
+        return np.asarray(value, dtype=part.dtype).reshape(part.shape)
     if not hasattr(part, "detach"):
         return type(part)(value)
     torch = needed("torch", "opacus")

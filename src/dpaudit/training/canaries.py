@@ -142,7 +142,9 @@ def load_canaries(path: str | Path) -> Canaries:
     if not isinstance(saved, Mapping) or set(saved) != _FIELDS:
         raise InvalidCanaries(f"{path} must hold exactly the fields {sorted(_FIELDS)}.")
     if saved["schema"] != SCHEMA:
-        raise InvalidCanaries(f"{path} has schema {saved['schema']!r}, this version reads {SCHEMA}.")
+        raise InvalidCanaries(
+            f"{path} has schema {saved['schema']!r}, this version reads {SCHEMA}."
+        )
     plan = _plan(path, saved)
     if plan.digest != saved["digest"]:
         raise InvalidCanaries(f"{path} was changed: its digest is that of another plan.")

@@ -1,4 +1,4 @@
-"""What is audited: a training that takes canaries in or leaves them out, and scores each of them."""
+"""What is audited: a training with canaries in or out of it, and a score for each of them."""
 
 from __future__ import annotations
 
@@ -131,7 +131,8 @@ class _Loop:
             scores = self.score(released)
         except Exception as error:
             error.add_note(
-                f"while training with {len(included)} of {len(bits)} canaries in {name_of(self.train)}"
+                f"while training with {len(included)} of {len(bits)} canaries in "
+                f"{name_of(self.train)}"
             )
             raise
         return checked_scores(scores, len(bits))
