@@ -91,25 +91,28 @@ class CanaryHead:
     Where the optimizer is plain SGD, scores of canaries that are out have a standard deviation of
     1 (the head has no momentum and no weight decay). `observe="steps"` scores by the noisy gradient
     of every step, which is what an accountant allows to be seen: the log-likelihood ratio of a
-    sampled canary, `sum_t log(1 - q + q exp((z_t - 1/2) / sigma^2))`.
+    sampled canary, `sum_t log(1 - q + q exp((z_t - 1/2) / sigma^2))`. A function of yours scores
+    by the same gradients: it gets a row for each step and a column for each canary, in clipping
+    norms, so a canary that is in a batch moves its entry by 1.
 
     A batch takes the memory of a gradient for each of its records and each canary.
     """
 
-    observe: Literal["weights", "steps"] = "weights"
+    observe: Literal["weights", "steps"] | Callable[[Floats], Floats] = "weights"
     size: float = SIZE
 
     def __post_init__(self) -> None:
-        if self.observe not in ("weights", "steps"):
-            raise InvalidMechanism(f"observe must be 'weights' or 'steps', got {self.observe!r}.")
+        if self.observe not in ("weights", "steps") and not callable(self.observe):
+            raise InvalidMechanism(
+                f"observe must be 'weights', 'steps' or a function, got {self.observe!r}."
+            )
         if not 1.0 < self.size < math.inf:
             raise InvalidMechanism(f"size must be greater than 1, got {self.size!r}.")
 
     @property
     def what(self) -> str:
         """What the canaries are, in words."""
-        seen = "final weights" if self.observe == "weights" else "noisy gradients"
-        return f"canary head, {seen}"
+        return f"canary head, {'final weights' if self.observe == 'weights' else 'noisy gradients'}"
 
     def items(self, count: int, example: Any) -> list[Any]:
         """What stands in the batches for a canary: an item of the user's, without any gradient."""
@@ -135,43 +138,55 @@ class CanaryHead:
         with ExitStack() as stack:
             weight = stack.enter_context(_attached(module, batches, self.size * clip))
             group = stack.enter_context(_trained(optimizer, weight))
-            seen = _Steps(optimizer, weight, group, batches.rate)
+            seen = _Steps(optimizer, weight, group, keep=self.observe != "weights")
             stack.callback(optimizer.original_optimizer.register_step_pre_hook(seen).remove)
-            yield seen.final if self.observe == "weights" else seen.likelihood
+            yield partial(self._scores, seen, batches.rate)
+
+    def _scores(self, seen: _Steps, rate: float) -> Floats:
+        if callable(self.observe):
+            return self.observe(np.array(seen.gradients))
+        return seen.final() if self.observe == "weights" else seen.likelihood(rate)
 
 
 class _Steps:
     """What the steps of one run did to the weights of the head."""
 
-    def __init__(self, optimizer: Any, weight: Any, group: dict[str, Any], rate: float) -> None:
-        self._optimizer, self._weight, self._group, self._rate = optimizer, weight, group, rate
-        self._variance, self._moved = 0.0, 0.0
-        self._ratios = np.zeros(len(weight))
+    def __init__(self, optimizer: Any, weight: Any, group: dict[str, Any], *, keep: bool) -> None:
+        self._optimizer, self._weight, self._group, self._keep = optimizer, weight, group, keep
+        self._moved: list[float] = []  # what one clipping norm moves a weight by, for each step
+        self._noise: list[float] = []  # noise multipliers
+        self.gradients: list[Floats] = []  # in clipping norms
 
     def __call__(self, *_: Any) -> None:
         """Before the inner optimizer steps: `weight.grad` is the noisy gradient, averaged."""
         dp = self._optimizer
         divisor = dp.expected_batch_size * dp.accumulated_iterations
         scale = float(dp.max_grad_norm) / (divisor if dp.loss_reduction == "mean" else 1)
-        self._moved += (self._group["lr"] * scale) ** 2
-        self._variance += (self._group["lr"] * scale * dp.noise_multiplier) ** 2
-        if dp.noise_multiplier > 0:
-            seen = self._weight.grad.detach().cpu().double().numpy()[:, 0] / scale
-            shifted = (seen - 0.5) / dp.noise_multiplier**2
-            with np.errstate(divide="ignore"):  # log(0) at a rate of 1
-                self._ratios += np.logaddexp(np.log1p(-self._rate), math.log(self._rate) + shifted)
+        self._moved.append(self._group["lr"] * scale)
+        self._noise.append(float(dp.noise_multiplier))
+        if self._keep:
+            self.gradients.append(_column(self._weight.grad) / scale)
 
     def final(self) -> Floats:
         """The final weights, over the noise that they gathered where the optimizer is plain SGD."""
-        if self._moved == 0.0:
+        if not any(self._moved):
             raise InvalidMechanism("the weights of the head never moved: is a learning rate 0?")
-        weights = self._weight.detach().cpu().double().numpy()[:, 0]
-        unit = math.sqrt(self._variance or self._moved)
-        return np.asarray(-weights / unit, dtype=np.float64)
+        noise = self._noise if all(self._noise) else [1.0] * len(self._noise)
+        return unit_scores(_column(self._weight), rates=self._moved, noise=noise)
 
-    def likelihood(self) -> Floats:
+    def likelihood(self, rate: float) -> Floats:
         """The log-likelihood ratio of "in" to "out" over all steps."""
-        return self._ratios
+        total = np.zeros(len(self._weight))
+        for seen, sigma in zip(self.gradients, self._noise, strict=True):
+            if sigma == 0.0:
+                raise InvalidMechanism("a noise multiplier of 0 has no likelihood: use 'weights'.")
+            with np.errstate(divide="ignore"):  # log(0) at a rate of 1
+                total += np.logaddexp(np.log1p(-rate), math.log(rate) + (seen - 0.5) / sigma**2)
+        return total
+
+
+def _column(tensor: Any) -> Floats:
+    return np.asarray(tensor.detach().cpu().double().numpy()[:, 0])
 
 
 def _check(module: Any, optimizer: Any) -> None:

@@ -3,8 +3,8 @@
 Records and scores come from the literature:
 
 - `mislabelled` and `out_of_distribution` records, scored by their loss (`Losses`): Yeom,
-  Giacomelli, Fredrikson and Jha 2018, "Privacy risk in machine learning", and the canaries of Steinke, Nasr and
-  Jagielski 2023, "Privacy auditing with one (1) training run".
+  Giacomelli, Fredrikson and Jha 2018, "Privacy risk in machine learning", and the canaries of
+  Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run".
 - `clip_bkd`: Jagielski, Ullman and Oprea 2020, "Auditing differentially private machine learning:
   How private is private SGD?" (called JUO20): a poisoned record that clipping does not weaken.
 - `GradientProducts`: Nasr, Song, Thakurta, Papernot and Carlini 2021, "Adversary instantiation",
