@@ -206,13 +206,11 @@ def scores_of(bug: Bug, count: int, turn: int) -> dict[str, Any]:
     summed = training.run(plan.bits, rng)
     weights = summed / (SIGMA * np.sqrt(STEPS))
     mixed = np.log1p(-RATE), np.log(RATE) + (seen[0] - 0.5) / SIGMA**2
-    special = weights
+    found = {"bits": plan.bits, "weights": weights, "steps": np.logaddexp(*mixed).sum(axis=0)}
     if bug.made is not None:
         given = np.array([each.detach().numpy()[:, 0] for each in kept]) if bug.keep else seen[0]
-        special = bug.made(given)
-    return {"bits": plan.bits, "weights": weights, "steps": np.logaddexp(*mixed).sum(0)} | {
-        "made": special
-    }
+        found["made"] = bug.made(given)
+    return found
 
 
 def path_of(bug: Bug, count: int, turn: int, folder: Path) -> Path:
@@ -224,7 +222,8 @@ def path_of(bug: Bug, count: int, turn: int, folder: Path) -> Path:
 def load(path: Path) -> tuple[dict[str, Any], Claim]:
     """The arrays of a kept run (`bits`, and each of `SCORES`), and the claim of its accountant."""
     with np.load(path, allow_pickle=False) as kept:
-        arrays = {name: kept[name] for name in ("bits", *SCORES)}
+        arrays = {name: kept[name] for name in ("bits", *SCORES) if name in kept}
+        arrays.setdefault("made", arrays["weights"])
         return arrays, claim_from_json(json.loads(str(kept["claim"])))
 
 
@@ -234,7 +233,7 @@ def keep_run(bug: Bug, count: int, turn: int, folder: Path) -> Path:
     if not path.exists():
         found = scores_of(bug, count, turn)
         path.parent.mkdir(parents=True, exist_ok=True)
-        small = {name: found[name].astype(np.float32) for name in SCORES}
+        small = {name: found[name].astype(np.float32) for name in SCORES if name in found}
         claim: Any = claim_of_bug(bug)
         partial = path.with_suffix(".part")
         with partial.open("wb") as file:

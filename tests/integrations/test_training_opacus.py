@@ -252,7 +252,7 @@ def test_without_poisson_sampling_every_record_has_its_place() -> None:
 def test_a_loader_samples_as_the_users(poisson: bool, shuffle: bool) -> None:
     objects, _ = made(poisson_sampling=poisson, shuffle=shuffle)
     theirs = objects["data_loader"]
-    items = [(torch.full((3,), float(100 + number)), 1) for number in range(40)]
+    items = [(torch.full((3,), 100.0 + number), torch.tensor(1)) for number in range(40)]
     batches = Batches(count=40, rate=0.25)
     loader = loader_with(theirs, items, np.arange(0, 40, 2), batches, None)
     epochs = []
@@ -404,7 +404,10 @@ def test_gradient_products_are_the_products_of_gradients() -> None:
             loss(module(x), y).backward()
             parameters = list(module.parameters())
             module.disable_hooks()
-            each = [torch.autograd.grad(one, parameters) for one in losses(module, items)[:3]]
+            each = [
+                torch.autograd.grad(one, parameters, retain_graph=True)
+                for one in losses(module, items)[:3]
+            ]
             module.enable_hooks()
             optimizer.step()
             for number, gradients in enumerate(each):

@@ -268,8 +268,15 @@ class _Route:
         device = self.head.weight.device
         ids = ids or [NOBODY] * _rows(output)  # Opacus may fill up an empty batch
         numbers = torch.as_tensor(ids, dtype=torch.long, device=device)
-        own = self.head(numbers.clamp(min=0))
-        return self._led(output, own, numbers != NOBODY)
+        return self._led(output, self._own(module, numbers), numbers != NOBODY)
+
+    def _own(self, module: Any, numbers: Any) -> Any:
+        """The weight of each record's canary; that of another record gets no gradient."""
+        if len(numbers) or not hasattr(module, "trainable_parameters"):
+            return self.head(numbers.clamp(min=0))
+        weight = self.head.weight  # ghost clipping of Opacus fails on an embedding of nothing
+        weight._norm_sample = weight.new_zeros(0)
+        return weight[numbers]
 
     def _led(self, output: Any, own: Any, canary: Any) -> Any:
         if isinstance(output, dict):

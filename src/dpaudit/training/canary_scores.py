@@ -6,6 +6,7 @@ It is told the records of all canaries, and never which of them are in.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -146,7 +147,8 @@ class _Products:
 
             return self._losses(called, self._items)
 
-        with _looking(self._module):
+        with _looking(self._module), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*torch.jit.script", module="torch")
             self._sums += _plain(func.jvp(losses, (at,), (along,))[1])
 
     def scores(self) -> Floats:
