@@ -38,6 +38,7 @@ ROOMS = {
     "results": "what comes back: frozen values, JSON, verdicts",
     "testers": "the paper's batch testers",
     "auditing": "the audit: search, bet, certify, shrink, replay, measure",
+    "training": "audits of a training by canaries",
     "zoo": "correct and broken mechanisms, with the truth beside",
     "testing": "audits in a test suite; a first test of a mechanism",
     "cli": "the command line",
