@@ -9,7 +9,7 @@ from scipy.stats import norm
 from dpaudit.arrays import Floats, Labels
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
 from dpaudit.errors import InvalidSamples
-from dpaudit.training.findings import Null
+from dpaudit.results import Null
 from dpaudit.training.gaussian_hand import GaussianHand, shifts_around
 from dpaudit.training.hands import GuessingHand, Hands, ceiling
 from dpaudit.training.independent import independent

@@ -9,7 +9,7 @@ from scipy.stats import kstest, norm
 from dpaudit.arrays import Floats, Labels
 from dpaudit.claims import GaussianDP
 from dpaudit.errors import InvalidSamples
-from dpaudit.training.findings import Null
+from dpaudit.results import Null
 from dpaudit.training.scores import matrix_claim, matrix_score, subsampled_score
 from dpaudit.training.steps import StepAudit, compare_steps
 

@@ -15,6 +15,6 @@ from dpaudit.training.data_canaries import (
     mislabelled,
     out_of_distribution,
 )
-from dpaudit.training.findings import Finding, Null
+from dpaudit.results import Finding, Null
 from dpaudit.training.opacus import of_opacus
 from dpaudit.training.training import Training, of_loop

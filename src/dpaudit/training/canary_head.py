@@ -27,7 +27,7 @@ from dpaudit.arrays import Floats
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations import needed
 from dpaudit.training.batches import NOBODY, Batches
-from dpaudit.training.findings import Null
+from dpaudit.results import Null
 
 SIZE = 1000.0  # of a canary's gradient before clipping, in clipping norms
 _NAME = "dpaudit_canary_head"

@@ -35,7 +35,7 @@ from dpaudit.errors import InvalidCanaries
 from dpaudit.integrations import opacus_item
 from dpaudit.training.batches import Batches
 from dpaudit.training.canary_scores import CanaryScore
-from dpaudit.training.findings import Null
+from dpaudit.results import Null
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

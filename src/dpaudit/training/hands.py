@@ -19,7 +19,7 @@ from dpaudit.architecture import Claim, Scalable
 from dpaudit.arrays import Floats, Labels
 from dpaudit.betting import Account, PairBettor, Stake, book_for, leak_growth
 from dpaudit.outputs import Encoder
-from dpaudit.training.findings import Finding, Null
+from dpaudit.results import Finding, Null
 
 _MAX_TRACE = 1_000  # points of the wealth that are kept
 _ALL = Stake(1.0)  # there is one pair only: in or out

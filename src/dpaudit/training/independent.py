@@ -15,7 +15,7 @@ import numpy as np
 from dpaudit.architecture import Claim
 from dpaudit.arrays import Floats, Labels
 from dpaudit.errors import InvalidSamples
-from dpaudit.training.findings import Finding, Null
+from dpaudit.results import Finding, Null
 from dpaudit.training.gaussian_hand import GaussianHand
 from dpaudit.training.hands import GuessingHand, Hands, Trace
 

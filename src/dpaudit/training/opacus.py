@@ -17,7 +17,7 @@ from dpaudit.mechanism import name_of
 from dpaudit.training.batches import Batches, check_loader, is_poisson, loader_with
 from dpaudit.training.canaries import Canaries
 from dpaudit.training.canary_head import CanaryHead
-from dpaudit.training.findings import Null
+from dpaudit.results import Null
 from dpaudit.training.training import Training, checked_scores
 
 

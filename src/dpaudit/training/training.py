@@ -13,7 +13,7 @@ from dpaudit.arrays import Counts, Floats, Labels
 from dpaudit.errors import InvalidOutput, WrongLength
 from dpaudit.mechanism import name_of
 from dpaudit.training.canaries import Canaries
-from dpaudit.training.findings import Null
+from dpaudit.results import Null
 
 ADD_OR_REMOVE = "add or remove one canary"
 
