@@ -6,33 +6,27 @@ Statistics are compared with what the construction says; each bound is six stand
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
+from private_trainings import ANY, PLAN, data_canaries, loop, losses, made
 
-import dpaudit
 from dpaudit.errors import InvalidCanaries, InvalidMechanism
 from dpaudit.training import (
     CanaryHead,
     DataCanaries,
-    GradientProducts,
-    LossDrops,
     Losses,
     Null,
-    ScoredBy,
     Training,
     canaries,
     of_opacus,
 )
-from dpaudit.training.batches import Batches, loader_with
 
 pytest.importorskip("opacus", reason="opacus is not installed")
 torch = import_module("torch")
 opacus = import_module("opacus")
-loading = import_module("torch.utils.data")
 memory = import_module("opacus.utils.batch_memory_manager")
 
 pytestmark = [
@@ -40,51 +34,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Full backward hook is firing"),
     pytest.mark.filterwarnings("ignore:In CPU autocast"),
 ]
-
-SIZE = 60
-PLAN = canaries(400, rng=11)
-ANY = dpaudit.PureDP(1.0)  # where a test is not about the claim: accountants take their time
-
-
-def made(
-    *,
-    mode: str = "hooks",
-    batch: int = 15,
-    reduction: str = "mean",
-    optimizer: str = "SGD",
-    shuffle: bool = True,
-    **settings: Any,
-) -> tuple[dict[str, Any], Any]:
-    """What a user has after `make_private`, and the loss to use with it."""
-    torch.manual_seed(1)
-    network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
-    data = loading.TensorDataset(torch.randn(SIZE, 3), torch.arange(SIZE) % 2)
-    loss = torch.nn.CrossEntropyLoss(reduction=reduction)
-    rates: dict[str, Any] = {"lr": 0.1} | ({"momentum": 0.9} if optimizer == "SGD" else {})
-    engine = opacus.PrivacyEngine()
-    returned = engine.make_private(
-        module=network,
-        optimizer=getattr(torch.optim, optimizer)(network.parameters(), **rates),
-        data_loader=loading.DataLoader(data, batch_size=batch, shuffle=shuffle),
-        grad_sample_mode=mode,
-        loss_reduction=reduction,
-        **({"criterion": loss} if mode == "ghost" else {}),
-        **{"noise_multiplier": 1.0, "max_grad_norm": 0.7, **settings},
-    )
-    module, wrapped, *criterion, loader = returned
-    objects = {"engine": engine, "module": module, "optimizer": wrapped, "data_loader": loader}
-    return objects, criterion[0] if criterion else loss
-
-
-def loop(loss: Any, epochs: int = 5) -> Callable[[Any, Any, Any], None]:
-    def train(module: Any, optimizer: Any, batches: Any) -> None:
-        for _ in range(epochs):
-            for x, y in batches:
-                optimizer.zero_grad()
-                loss(module(x), y).backward()
-                optimizer.step()
-
-    return train
 
 
 def training_of(insert: Any = None, epochs: int = 5, **settings: Any) -> Training:
@@ -248,33 +197,6 @@ def test_without_poisson_sampling_every_record_has_its_place() -> None:
     assert abs(out.std() - 1) < 6 / np.sqrt(2 * len(out))
 
 
-@pytest.mark.parametrize(("poisson", "shuffle"), [(True, True), (False, True), (False, False)])
-def test_a_loader_samples_as_the_users(poisson: bool, shuffle: bool) -> None:
-    objects, _ = made(poisson_sampling=poisson, shuffle=shuffle)
-    theirs = objects["data_loader"]
-    items = [(torch.full((3,), 100.0 + number), torch.tensor(1)) for number in range(40)]
-    batches = Batches(count=40, rate=0.25)
-    loader = loader_with(theirs, items, np.arange(0, 40, 2), batches, None)
-    epochs = []
-    for _ in range(2 if not poisson else 200):
-        given = []
-        for x, _y in loader:
-            assert batches.ids is not None
-            marked = [int(row[0]) - 100 if row[0] >= 100 else -1 for row in x]
-            assert marked == batches.ids
-            given.append((len(x), tuple(each for each in batches.ids if each >= 0)))
-        assert len(given) == len(theirs) == 4
-        epochs.append(given)
-    if poisson:
-        mean = np.mean([size for given in epochs for size, _ in given])
-        assert abs(mean - 80 / 4) < 6 * np.sqrt(80 * 3 / 16 / 800)
-        return
-    for given in epochs:
-        assert sum(size for size, _ in given) == SIZE + 20
-        assert sorted(each for _, ids in given for each in ids) == list(range(0, 40, 2))
-    assert (epochs[0] == epochs[1]) is not shuffle
-
-
 @pytest.mark.parametrize("inserted", ["head", "data"])
 @pytest.mark.parametrize("mode", ["hooks", "ghost"])
 def test_everything_is_left_as_it_was_and_no_budget_is_spent(inserted: str, mode: str) -> None:
@@ -361,64 +283,6 @@ def test_large_batches_may_be_split_and_small_ones_empty() -> None:
         objects, loss = made(mode=mode, batch=1)
         training = of_opacus(loop(loss, 1), **objects, canaries=few, claim=ANY)
         assert training.run(few.bits, np.random.default_rng(1)).shape == (2,)
-
-
-def losses(module: Any, records: Any) -> Any:
-    x = torch.stack([row for row, _ in records])
-    y = torch.stack([label for _, label in records])
-    return torch.nn.functional.cross_entropy(module(x), y, reduction="none")
-
-
-def data_canaries(score: Any) -> DataCanaries:
-    rng = np.random.default_rng(4)
-    rows = rng.normal(size=(PLAN.count, 3))
-    return DataCanaries(records=[(row, number % 2) for number, row in enumerate(rows)], score=score)
-
-
-@pytest.mark.parametrize(
-    ("score", "what"),
-    [
-        (Losses(losses), "data canaries, loss"),
-        (LossDrops(losses), "data canaries, loss difference to the start"),
-        (GradientProducts(losses), "data canaries, gradient products"),
-        (ScoredBy(lambda module, records: -losses(module, records)), "data canaries, scored by"),
-    ],
-)
-def test_records_are_scored(score: Any, what: str) -> None:
-    training = training_of(data_canaries(score), epochs=1)
-    assert training.what.startswith(what)
-    assert training.noise is None
-    assert training.assume is Null.ANY_MECHANISM
-    drawn(training)
-
-
-def test_gradient_products_are_the_products_of_gradients() -> None:
-    objects, loss = made()
-    expected = np.zeros(PLAN.count)
-    insert = data_canaries(GradientProducts(losses))
-    items = insert.items(PLAN.count, objects["data_loader"].dataset[0])
-
-    def train(module: Any, optimizer: Any, batches: Any) -> None:
-        for x, y in batches:
-            optimizer.zero_grad()
-            loss(module(x), y).backward()
-            parameters = list(module.parameters())
-            module.disable_hooks()
-            each = [
-                torch.autograd.grad(one, parameters, retain_graph=True)
-                for one in losses(module, items)[:3]
-            ]
-            module.enable_hooks()
-            optimizer.step()
-            for number, gradients in enumerate(each):
-                expected[number] += sum(
-                    float((one * other.grad).sum())
-                    for one, other in zip(gradients, parameters, strict=True)
-                )
-
-    training = of_opacus(train, **objects, canaries=PLAN, insert=insert, claim=ANY)
-    scores = training.run(PLAN.bits, np.random.default_rng(1))
-    assert np.allclose(scores[:3], expected[:3], rtol=1e-4, atol=1e-6)
 
 
 def test_what_cannot_be_described_is_said() -> None:
