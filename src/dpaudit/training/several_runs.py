@@ -17,9 +17,9 @@ from dpaudit.architecture import Claim, Scalable
 from dpaudit.arrays import Floats, Labels
 from dpaudit.claims import point_of
 from dpaudit.errors import InvalidSamples
+from dpaudit.results import Finding, Null
 from dpaudit.training.counted_guesses import CountTest, plan
 from dpaudit.training.error_recursion import ErrorRecursion
-from dpaudit.results import Finding, Null
 from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
 from dpaudit.training.levels import climb, first_of_block, highest, reached
 from dpaudit.training.stopped_wealth import learned_accuracies, planned_shift, play, stakes
@@ -102,7 +102,7 @@ def least_look(test: CountTest, claim: Claim, *, canaries: int, hits: Guessed, a
             claim, canaries=canaries, guesses=hits.made, right=hits.right, alpha=looks[middle]
         )
         low, high = (low, middle) if refuted else (middle, high)
-    return looks[high]
+    return float(looks[high])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
