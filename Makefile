@@ -89,7 +89,7 @@ test-adapters: $(LIBRARIES:%=test-adapter-%) ## the integrations, each on the ne
 
 test-adapter-%: .venv-%/.installed
 	@echo "== $*"
-	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/integrations/test_$(subst -,_,$*).py src/dpaudit/integrations/$(subst -,_,$*).py
+	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/integrations/test_*$(subst -,_,$*).py src/dpaudit/*/$(subst -,_,$*).py
 	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/unit/test_docs.py -k libraries
 
 # In one environment each, as the tests are; dp-accounting computes claims and has no mechanisms.

@@ -148,6 +148,23 @@ def speed(lines: list[Line]) -> list[list[str]]:
     return [["draws", "ratio", "peak memory"], *rows]
 
 
+def accelerator(lines: list[Line]) -> list[list[str]]:
+    """One line for each audit."""
+    rows = [
+        [
+            line["mechanism"],
+            line["machine"],
+            f"{float(line['draws']):.2g}",
+            f"{float(line['seconds']):.1f} s",
+            f"{float(line['draws_per_second']):.1e}",
+            f"{float(line['ratio']):.1f}",
+            line["refuted"],
+        ]
+        for line in sorted(lines, key=lambda line: (line["mechanism"], line["machine"]))
+    ]
+    return [["mechanism", "on", "draws", "time", "draws a second", "ratio", "refuted"], *rows]
+
+
 def batch_validity(lines: list[Line]) -> list[list[str]]:
     """One line for each tester: its largest share over all mechanisms."""
     rows = []
@@ -187,6 +204,7 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "false_accusations": false_accusations,
     "search": search,
     "speed": speed,
+    "accelerator": accelerator,
     "batch_validity": batch_validity,
     "batch_speed": batch_speed,
     "batch_speed_gpu": batch_speed,

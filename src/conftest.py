@@ -21,3 +21,5 @@ collect_ignore = [
     for name in _LIBRARIES
     if find_spec(_IMPORTED_AS.get(name, name)) is None
 ]
+if find_spec("opacus") is None:
+    collect_ignore.append("dpaudit/training/opacus.py")

@@ -25,7 +25,7 @@ from tables import Column, number
 
 from dpaudit.claims import GaussianDP, point_of
 from dpaudit.training.any_mechanism import TESTS
-from dpaudit.training.findings import Finding
+from dpaudit.results import Finding
 from dpaudit.training.levels import point_claim
 from dpaudit.training.several_runs import combined_runs
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpaudit.guessing import LabelledRows, Samples
     from dpaudit.mechanism import ErrorsAsOutputs
     from dpaudit.neighbours import Pair, Slot
-    from dpaudit.outputs import Encoder, Outputs, Table
+    from dpaudit.outputs import CellReader, CountedOutputs, Encoder, Outputs, Table
 
 
 ROOMS = {
@@ -38,6 +38,7 @@ ROOMS = {
     "results": "what comes back: frozen values, JSON, verdicts",
     "testers": "the paper's batch testers",
     "auditing": "the audit: search, bet, certify, shrink, replay, measure",
+    "training": "audits of a training by canaries",
     "zoo": "correct and broken mechanisms, with the truth beside",
     "testing": "audits in a test suite; a first test of a mechanism",
     "cli": "the command line",
@@ -207,6 +208,11 @@ class Source(Protocol):
 
     def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         """Give `size` independent outputs on `data`."""
+
+    def count(
+        self, data: Any, size: int, rng: np.random.Generator, reader: CellReader
+    ) -> CountedOutputs | Outputs:
+        """Give the same, counted; the outputs where they cannot be."""
 
 
 class Finder(Protocol):

@@ -68,6 +68,10 @@ class InvalidSamples(DPAuditError, ValueError):
     """The two samples cannot be compared: not one output per draw, or too few of them."""
 
 
+class InvalidCanaries(DPAuditError, ValueError):
+    """The plan of the canaries, or the file it was saved in, cannot be used."""
+
+
 class CannotReplay(DPAuditError, ValueError):
     """The counterexample lacks something that a replay needs."""
 

@@ -197,15 +197,15 @@ def test_parameters_that_a_loop_returns_are_those_it_has_learned() -> None:
 
 def test_records_take_the_form_of_the_items_of_the_dataset() -> None:
     x, label = torch.zeros(2, dtype=torch.float32), 3
-    item = adapter._item({"x": np.array([1.0, 2.0]), "y": np.int64(1)}, (x, label))
+    item = adapter.opacus_item({"x": np.array([1.0, 2.0]), "y": np.int64(1)}, (x, label))
     assert torch.equal(item[0], torch.tensor([1.0, 2.0]))
     assert item[1] == 1
     assert type(item[1]) is int
-    named = adapter._item({"a": 1.0}, {"a": torch.zeros(1, dtype=torch.float64)})
+    named = adapter.opacus_item({"a": 1.0}, {"a": torch.zeros(1, dtype=torch.float64)})
     assert named["a"].dtype is torch.float64
-    assert torch.equal(adapter._item([1.0, 2.0], x), torch.tensor([1.0, 2.0]))
+    assert torch.equal(adapter.opacus_item([1.0, 2.0], x), torch.tensor([1.0, 2.0]))
     with pytest.raises(InvalidMechanism, match="has 2 parts, but a record has 1"):
-        adapter._item(1.0, (x, label))
+        adapter.opacus_item(1.0, (x, label))
 
 
 def test_what_cannot_be_made_a_subject_is_said() -> None:

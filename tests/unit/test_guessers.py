@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit, log_expit
 
+import dpaudit
 from dpaudit.guessing import (
     Bins,
     Boosted,
@@ -273,3 +274,20 @@ def test_whole_numbers_that_all_repeat_do_not_each_get_an_indicator() -> None:
     sample = past(numbers(outputs), rng.random(70_000) < 0.5)
     (column,) = described_past(sample).summaries
     assert len(column.repeated) == 0
+
+
+def test_a_tail_of_one_side_is_found_however_rare() -> None:
+    """Truncated noise: one output in 19,000 lies where the other side has none.
+
+    The claim is tight everywhere else, so nothing else can be bet on.
+    """
+
+    def truncated(data: Any, size: int, rng: np.random.Generator) -> Floats:
+        noise = rng.laplace(size=size)
+        while (far := np.abs(noise) > 9.0).any():
+            noise[far] = rng.laplace(size=np.count_nonzero(far))
+        return len(data) + noise
+
+    pair = dpaudit.pairs([([1.0], [])])
+    found = dpaudit.audit(truncated, dpaudit.PureDP(1.0), pair, samples=10**7, rng=7)
+    assert found.refuted

@@ -23,7 +23,15 @@ from dpaudit.auditing.run import (
 from dpaudit.claims import Claim
 from dpaudit.errors import InvalidSamples
 from dpaudit.neighbours import NO_DATASETS
-from dpaudit.outputs import Encoder, FloatView, Outputs, checked, common_dtype
+from dpaudit.outputs import (
+    CellReader,
+    CountedOutputs,
+    Encoder,
+    FloatView,
+    Outputs,
+    checked,
+    common_dtype,
+)
 from dpaudit.results import Audit, Counterexample
 from dpaudit.search import as_finder
 from dpaudit.testers import BatchTester, BettingTester, Trials, TwoSidedTest
@@ -140,6 +148,12 @@ class SamplesInHand:
     def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         """The next outputs of a side, as if they were drawn; they are random already."""
         return self.take(data, size)
+
+    def count(
+        self, data: Any, size: int, rng: np.random.Generator, reader: CellReader
+    ) -> CountedOutputs | Outputs:
+        """The same, counted."""
+        return reader(self.take(data, size))
 
     def half(self) -> SeenOutputs:
         """Half of the outputs that are left of each side, to choose an event on."""

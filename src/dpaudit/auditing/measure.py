@@ -292,4 +292,4 @@ class _LabelledDraws:
             else:
                 asked = ask_labelled(self._caller, size=draws, **where)
             yield asked
-            made += len(asked.labels)
+            made += asked.size

@@ -123,7 +123,7 @@ class Run:
 
     def receive(self, number: int, *asked: PendingBatch) -> list[LabelledOutputs]:
         """Receive labelled outputs of a pair, pay for them, and note what looks like a mistake."""
-        size = sum(len(one.labels) for one in asked)
+        size = sum(one.size for one in asked)
         with noting(self.warnings), self.budget.spending(size, key=number):
             return [one.outputs() for one in asked]
 
@@ -131,7 +131,7 @@ class Run:
         self, number: int, reader: CellReader, *asked: PendingBatch
     ) -> list[CountedBatch]:
         """The same, counted."""
-        size = sum(len(one.labels) for one in asked)
+        size = sum(one.size for one in asked)
         with noting(self.warnings), self.budget.spending(size, key=number):
             return [one.counted(reader) for one in asked]
 

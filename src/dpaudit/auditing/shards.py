@@ -18,9 +18,17 @@ from dpaudit.arrays import Labels
 from dpaudit.auditing.run import Run, Stream
 from dpaudit.mechanism import CountedBatch, LabelledOutputs, PendingBatch, noting
 from dpaudit.neighbours import Pair
-from dpaudit.outputs import CellReader, CountedOutputs, Outputs, Table, head_of, stack
+from dpaudit.outputs import (
+    MAX_COUNTED,
+    CellReader,
+    CountedOutputs,
+    Outputs,
+    Table,
+    head_of,
+    stack,
+)
 
-_MIN_SHARD, _MAX_SHARD, _MAX_COUNTED_SHARD = 8, 65_536, 2**20  # draws
+_MIN_SHARD, _MAX_SHARD = 8, 65_536  # draws
 _PAST_SHARE = 5  # a shard is one part in 5 to 10 of the draws before it: a power of two
 
 # A shard that was counted where it was drawn: the side of each call (0: data) and what it gave. A
@@ -28,16 +36,16 @@ _PAST_SHARE = 5  # a shard is one part in 5 to 10 of the draws before it: a powe
 CountedShard: TypeAlias = tuple[tuple[int, CountedOutputs | Table], ...]
 
 
-def shard_size(before: int, *, counted: bool = False) -> int:
+def shard_size(before: int, reader: CellReader | None = None) -> int:
     """The draws of the shard that follows so many others; larger if only its counts travel.
 
     >>> [shard_size(before) for before in (0, 8, 72, 80, 4_096, 10**6, 10**9)]
     [8, 8, 8, 16, 512, 65536, 65536]
-    >>> shard_size(10**9, counted=True)
+    >>> shard_size(10**9, CellReader(np.zeros(1), least=0.0, most=0.0))
     1048576
     """
     power = 1 << max(before // _PAST_SHARE, 1).bit_length() - 1
-    return min(max(power, _MIN_SHARD), _MAX_COUNTED_SHARD if counted else _MAX_SHARD)
+    return min(max(power, _MIN_SHARD), _MAX_SHARD if reader is None else reader.shard)
 
 
 class Shards:
@@ -125,9 +133,9 @@ class Shards:
         budget = self._run.budget
         if self._run.caller.workers == 0 or budget.seconds is not None:
             return
-        asked = sum(len(one.labels) for one in self._asked)
+        asked = sum(one.size for one in self._asked)
         while self.waiting + asked < draws and self.made + asked < until:
-            size = shard_size(self.made + asked, counted=reader is not None)
+            size = shard_size(self.made + asked, reader)
             size = min(size, budget.allows(asked + size, key=self._number) - asked)
             if size <= 0:
                 return
@@ -176,10 +184,10 @@ class Shards:
         With a limit of seconds a call takes as many draws as are wanted and as the time allows, and
         is shared among the workers.
         """
-        run, size = self._run, shard_size(self.made, counted=reader is not None)
+        run, size = self._run, shard_size(self.made, reader)
         limited = run.budget.seconds is not None
         if limited:
-            size = max(size, min(wanted, _MAX_COUNTED_SHARD))
+            size = max(size, min(wanted, MAX_COUNTED if reader is None else reader.shard))
         size = run.budget.allows(size, key=self._number)
         if size == 0:
             return []
@@ -192,7 +200,7 @@ class Shards:
         """The next shard: as it was asked for ahead, unless the budget is smaller now."""
         if self._asked:
             first = self._asked.popleft()
-            if len(first.labels) == size and first.reader in (None, reader):
+            if first.size == size and first.reader in (None, reader):
                 return first
             first.cancel()
             self.cancel()

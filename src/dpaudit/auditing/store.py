@@ -336,16 +336,17 @@ def digest_of(data: Any) -> str:
 _ARRAY, _LIST, _COUNTS = b"A", b"L", b"C"  # the first byte; then come a check sum and the outputs
 _CHECK_BYTES = 4
 _COUNTED = ("cells", "low", "high", "repeated", "times", "head")  # the arrays of counted outputs
+_NUMBERS = ("size", "on_device")
 
 
 def _bytes(outputs: Received) -> bytes | None:
     """Outputs as bytes without pickle; None if they would not come back as they are."""
     if isinstance(outputs, CountedOutputs):
         file = io.BytesIO()
-        arrays = {name: getattr(outputs, name) for name in _COUNTED}
+        arrays = {name: getattr(outputs, name) for name in (*_NUMBERS, *_COUNTED)}
         words = np.array(sorted(outputs.words.items()), dtype=np.int64).reshape(-1, 2)
         reader = np.frombuffer(outputs.reader, dtype=np.uint8)
-        np.savez(file, size=np.int64(outputs.size), words=words, reader=reader, **arrays)
+        np.savez(file, words=words, reader=reader, **arrays)
         return _checked(_COUNTS, file.getvalue())
     if isinstance(outputs, np.ndarray):
         if outputs.dtype.hasobject:
@@ -375,6 +376,7 @@ def _outputs(kept: bytes) -> Received:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return CountedOutputs(
                 size=int(arrays["size"]),
+                on_device=bool(arrays["on_device"]),
                 words={int(code): int(count) for code, count in arrays["words"]},
                 reader=arrays["reader"].tobytes(),
                 **{name: arrays[name] for name in _COUNTED},

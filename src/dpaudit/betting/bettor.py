@@ -19,6 +19,7 @@ import numpy as np
 
 from dpaudit.arrays import Floats, Index, Labels
 from dpaudit.betting.account import COARSE_SHARES, FINE_SHARES, levels_around, open_levels
+from dpaudit.betting.crossing import first_crossing
 from dpaudit.betting.payoffs import MixedBet, Tangents, tune
 from dpaudit.betting.tuning_rows import TuningRows
 from dpaudit.claims import Claim, Scalable, point_of
@@ -31,8 +32,6 @@ _MAX_PAYOFFS = 2**21  # of a batch: one for each bet, open level and row
 # By how much the past grows before the guessers learn again: (past below, growth).
 _GROWTH_STEPS = ((500, 0.1), (4_096, 0.15), (16_384, 0.2), (float("inf"), 0.3))
 _AVERAGE_SHARE, _COARSE_SHARE = 0.4, 0.2  # of the wealth of a level: the average, each coarse bins
-_MAX_SINGLE_STEPS = 1_024  # samples of a batch, if the wealth is looked at after each
-_CHUNKS = 32  # looks at a larger batch
 
 
 class Book(Protocol):
@@ -204,13 +203,33 @@ class PairBettor:
         crossing = self._crossing(bets, index, labels, target)
         if crossing is not None:
             table, labels, index = table.take(slice(crossing)), labels[:crossing], index[:crossing]
-        counts = np.bincount(2 * index + labels, minlength=2 * len(rows)).astype(np.float64)
-        zeros, ones = counts[::2], counts[1::2]
+        ones, zeros = _sides(index, labels, len(rows))
         self._pay(bets, ones, zeros)
         ensemble.score(bets.guesses, ones, zeros)
         self._tuning.note(rows, bets.guesses, ones + zeros)
         self.learn(table, labels, index)
         return crossing
+
+    def play_dependent(self, table: Table, labels: Labels) -> None:
+        """Bet on draws that may depend on each other, and learn them: their payoffs are averaged.
+
+        Given the past each payoff has mean at most 1, and so has their mean; their product need
+        not.
+        """
+        if self.draws < FIRST_BATCH:
+            self.learn(table, labels)
+            return
+        ensemble = self._fitted()
+        rows, index = self._past.compress(table.as_known(self._known))
+        bets = self._bets_on(ensemble, rows)
+        ones, zeros = _sides(index, labels, len(rows))
+        with np.errstate(divide="ignore"):
+            log_share = np.log(np.concatenate([ones, zeros]) / len(labels))
+        paid = np.concatenate([bets.up, bets.down], axis=-1) + log_share
+        self._enter(bets, np.logaddexp.reduce(paid, axis=-1))
+        ensemble.score(bets.guesses, ones, zeros)
+        self._tuning.note(rows, bets.guesses, ones + zeros)
+        self.learn(table, labels, index)
 
     def reader(self) -> CellReader | None:
         """What counts the next draws, if they need not be seen; the guessers learn first."""
@@ -313,7 +332,11 @@ class PairBettor:
 
     def _pay(self, bets: TabledBets, ones: Floats, zeros: Floats) -> None:
         """Enter what all bets are paid for rows that came so often from either side."""
-        paid, book = bets.up @ ones + bets.down @ zeros, self._book
+        self._enter(bets, bets.up @ ones + bets.down @ zeros)
+
+    def _enter(self, bets: TabledBets, paid: Floats) -> None:
+        """Enter the logarithm of what each bet was paid at each active level."""
+        book = self._book
         self._bets[np.ix_(bets.betting, book.active)] += paid
         self._bets[np.ix_(bets.betting, book.following)] += paid[:, self._claim_level, None]
         self.log_wealth = np.logaddexp.reduce(self._log_share + self._bets, axis=0)
@@ -346,6 +369,12 @@ class TabledBets:
     down: Floats
 
 
+def _sides(index: Index, labels: Labels, rows: int) -> tuple[Floats, Floats]:
+    """How often each row came from `data`, and from `neighbour`."""
+    counts = np.bincount(2 * index + labels, minlength=2 * rows).astype(np.float64)
+    return counts[1::2], counts[::2]
+
+
 def _shares(prior: Floats, coarse: tuple[int, ...]) -> Floats:
     """What the average and every guesser stake: half and half, by the prior.
 
@@ -359,35 +388,3 @@ def _shares(prior: Floats, coarse: tuple[int, ...]) -> Floats:
     shares = np.concatenate([[_AVERAGE_SHARE], rest * prior])
     shares[1 + np.array(coarse)] += _COARSE_SHARE
     return shares
-
-
-def first_crossing(start: Floats, paid: Floats, place: Index, target: float) -> int | None:
-    """After how many steps `logsumexp_k(start_k + sum of paid[k, place])` reaches the target.
-
-    Many steps are looked at in chunks: if the target is reached at the end of one, the first step
-    that reaches it is looked for inside. Looking less often is valid, too.
-
-    >>> first_crossing(np.zeros(1), np.array([[-1.0, 2.0]]), np.array([0, 1, 1, 1]), 3.0)
-    3
-    """
-    if not np.isfinite(target) or len(place) == 0:
-        return None
-    if len(place) <= _MAX_SINGLE_STEPS:
-        return _first_step(start, paid, place, target)
-    size = -(-len(place) // _CHUNKS)
-    chunk = np.arange(len(place)) // size
-    chunks, cells = int(chunk[-1]) + 1, paid.shape[1]
-    counts = np.bincount(chunk * cells + place, minlength=chunks * cells).reshape(chunks, cells)
-    ends = np.cumsum(paid @ counts.T.astype(np.float64), axis=1)
-    for reached in np.flatnonzero(np.logaddexp.reduce(start[:, None] + ends, axis=0) >= target):
-        before = start + ends[:, reached - 1] if reached > 0 else start
-        step = _first_step(before, paid, place[reached * size : (reached + 1) * size], target)
-        if step is not None:  # None: the sum of the steps is rounded otherwise than the end
-            return int(reached) * size + step
-    return None
-
-
-def _first_step(start: Floats, paid: Floats, place: Index, target: float) -> int | None:
-    path = np.logaddexp.reduce(start[:, None] + np.cumsum(paid[:, place], axis=1), axis=0)
-    hits = np.flatnonzero(path >= target)
-    return int(hits[0]) + 1 if len(hits) else None

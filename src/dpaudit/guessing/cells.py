@@ -13,10 +13,9 @@ from typing import Self, TypeAlias
 import numpy as np
 
 from dpaudit.arrays import Floats, Index, Labels
-from dpaudit.outputs import CountedOutputs, Table
+from dpaudit.outputs import MAX_OUTERMOST, CountedOutputs, Table
 
 MAX_ALONE = 1_024  # values with a cell of their own
-_MAX_OUTERMOST = 256  # outputs remembered at either end
 _CELLS = 512  # of the continuous part; at most three times that with tails and repeated values
 _GRID_CELLS = 16_384  # of a lookup
 _GRID_OUTSIDE = 0.02  # of the edges on either side of the grid
@@ -225,10 +224,10 @@ def _joined(known: KnownCounts, side: int, values: Floats) -> KnownCounts:
 def _outermost(known: KnownCounts, sign: float) -> KnownCounts:
     values, counts = known
     signed, some = sign * values, np.arange(len(values))
-    if len(values) > _MAX_OUTERMOST:
-        farthest = np.partition(signed, _MAX_OUTERMOST - 1)[_MAX_OUTERMOST - 1]
+    if len(values) > MAX_OUTERMOST:
+        farthest = np.partition(signed, MAX_OUTERMOST - 1)[MAX_OUTERMOST - 1]
         some = np.flatnonzero(signed <= farthest)
-    order = some[np.argsort(signed[some], kind="stable")][:_MAX_OUTERMOST]
+    order = some[np.argsort(signed[some], kind="stable")][:MAX_OUTERMOST]
     return values[order], counts[:, order]
 
 

@@ -20,7 +20,7 @@ from scipy.special import expit, log_expit, logit
 
 from dpaudit.architecture import Guesser
 from dpaudit.arrays import Floats, Index
-from dpaudit.guessing.bins import Bins, NestedBins
+from dpaudit.guessing.bins import Bins, NestedBins, towards_the_ends
 from dpaudit.guessing.columns import (
     ColumnSummary,
     FeatureMap,
@@ -48,6 +48,7 @@ _COARSE_BINS = (
 )  # for one column: seven shifts, scales or tails, two waves, then three bins, mirrored
 
 
+_CAUTION = 1.5  # standard deviations by which what is far out is guessed nearer to a half
 _MIN_SPARSE_COLUMNS = 4  # from which on columns are also guessed by one at a time
 
 
@@ -171,7 +172,7 @@ def _guessers(columns: int) -> list[tuple[Guesser, int]]:
         )
     if columns == 1:
         found.append((Bins((2, 3, 6, 24, 1), mirrored=(3,)), 6))
-        found.append((NestedBins(), 1))
+        found += [(NestedBins(), 1), (NestedBins(7, towards_the_ends, deviations=_CAUTION), 1)]
     else:
         found += [(Boosted(), 1), (OutputCounts("words"), 1)]
     if columns >= _MIN_SPARSE_COLUMNS:

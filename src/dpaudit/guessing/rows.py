@@ -18,7 +18,14 @@ import numpy.typing as npt
 
 from dpaudit.arrays import Floats, Index, Labels
 from dpaudit.guessing.cells import MAX_ALONE, Codebook, Outermost, Repeats
-from dpaudit.outputs import CellReader, CountedOutputs, Table, stack
+from dpaudit.outputs import (
+    MAX_COUNTED,
+    MAX_COUNTED_ON_DEVICE,
+    CellReader,
+    CountedOutputs,
+    Table,
+    stack,
+)
 
 MAX_RAW_DRAWS = 2048  # up to here every draw is a row of its own
 _MAX_WINDOW = 65_536  # draws of vectors in memory: the latest ones
@@ -97,6 +104,8 @@ class Past:
         self._counted: list[tuple[Table, Floats]] = []  # cells of narrower outputs, with counts
         self._outermost: Outermost | None = None
         self._repeats = Repeats()
+        self._on_device = False  # where outputs were counted
+        self._shard = MAX_COUNTED
 
     @property
     def seen(self) -> LabelledRows:
@@ -128,7 +137,7 @@ class Past:
         if self._codebook is None or self._outermost is None:
             return None
         ends = self._outermost.least, self._outermost.most
-        return CellReader(self._codebook.edges, *ends, self._codebook.values)
+        return CellReader(self._codebook.edges, *ends, self._codebook.values, self._shard)
 
     @property
     def rows(self) -> Table:
@@ -153,11 +162,17 @@ class Past:
             if isinstance(received, CountedOutputs):
                 self._outermost.add(1 - side, received)
                 self._repeats.add(1 - side, received)
+                self._on_device |= received.on_device
 
     def refine(self) -> None:
-        """Cut the outermost cells, and give values that repeat cells of their own."""
+        """Cut the outermost cells, and give values that repeat cells of their own.
+
+        Only now may shards become larger: what is asked for until here depends on no outputs that
+        another worker may still be drawing.
+        """
         if self._codebook is None or self._outermost is None:
             return
+        self._shard = MAX_COUNTED_ON_DEVICE if self._on_device else MAX_COUNTED
         edges, room = self._codebook.edges, MAX_ALONE - len(self._codebook.values)
         often = self._repeats.often()[: max(room, 0)]
         new = [self._outermost.cuts(edges), often, np.nextafter(often, np.inf)]

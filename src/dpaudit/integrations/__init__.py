@@ -15,7 +15,13 @@ from dpaudit.integrations.loading import (
     load_target,
 )
 from dpaudit.integrations.multi_freq_ldpy import from_multi_freq_ldpy
-from dpaudit.integrations.opacus import from_opacus
+from dpaudit.integrations.opacus import (
+    from_opacus,
+    opacus_claim,
+    opacus_item,
+    opacus_seeded,
+    opacus_undone,
+)
 from dpaudit.integrations.opendp import from_opendp
 from dpaudit.integrations.pipeline_dp import from_pipeline_dp
 from dpaudit.integrations.pure_ldp import from_pure_ldp

@@ -5,6 +5,7 @@ budget. It draws from the audit's `rng`, unless the engine is in secure mode.
 """
 
 import copy
+import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -85,6 +86,22 @@ def from_opacus(
     )
 
 
+def opacus_claim(
+    train: Callable[[Any, Any, Any], object],
+    *,
+    engine: Any,
+    module: Any,
+    optimizer: Any,
+    data_loader: Any,
+    steps: int | None = None,
+) -> Profile:
+    """The curve of the engine's accountant after one run of the loop; its budget stays unspent."""
+    run = _Training(
+        train=train, module=module, optimizer=optimizer, data_loader=data_loader, steps=steps
+    )
+    return claim_of(run.accounted(engine.accountant))
+
+
 def claim_of(accountant: Any) -> Profile:
     """The curve of an accountant: what it says at some deltas, and the chords between."""
     asked: list[tuple[float, float]] = []
@@ -127,8 +144,8 @@ class _Training:
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[Any]:
         example = self.data_loader.dataset[0]
-        batches = self._batches([_item(record, example) for record in data])
-        with self._seeded(int(rng.integers(2**63))):
+        batches = self._batches([opacus_item(record, example) for record in data])
+        with opacus_seeded(self.optimizer, int(rng.integers(2**63))):
             return [self._once(batches) for _ in range(size)]
 
     def accounted(self, accountant: Any) -> Any:
@@ -136,7 +153,7 @@ class _Training:
         with warnings.catch_warnings(action="ignore"):  # the engine's accountant has warned already
             fresh = type(accountant)()
         hook = fresh.get_optimizer_hook_fn(sample_rate=1 / len(self.data_loader))
-        with self._seeded(0):
+        with opacus_seeded(self.optimizer, 0):
             self._once(self._batches([self.data_loader.dataset[0]]), hook)
         if not fresh.history:
             raise InvalidMechanism(
@@ -146,23 +163,10 @@ class _Training:
         return fresh
 
     def _once(self, batches: Any, hook: Callable[[Any], None] | None = None) -> Any:
-        with _undone(self.module, self.optimizer):
+        with opacus_undone(self.module, self.optimizer):
             self.optimizer.step_hook = hook
             released = self.train(self.module, self.optimizer, batches)
             return _plain(_learned(self.module) if released is None else released)
-
-    @contextmanager
-    def _seeded(self, seed: int) -> Iterator[None]:
-        """Draw everything from this seed; the user's generators keep their states."""
-        torch, theirs = needed("torch", "opacus"), self.optimizer.generator
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            if theirs is not None and not self.optimizer.secure_mode:
-                self.optimizer.generator = torch.Generator(theirs.device).manual_seed(seed)
-            try:
-                yield
-            finally:
-                self.optimizer.generator = theirs
 
     def _batches(self, items: list[Any]) -> Any:
         """A loader like the user's over other items; empty batches have the form of theirs."""
@@ -185,8 +189,31 @@ class _Training:
 
 
 @contextmanager
-def _undone(module: Any, optimizer: Any) -> Iterator[None]:
-    """Restore weights, states and settings afterwards."""
+def opacus_seeded(optimizer: Any, seed: int) -> Iterator[None]:
+    """Draw everything from this seed; all generators, also the global ones, keep their states.
+
+    In secure mode the noise comes from the operating system and is left alone.
+    """
+    torch, theirs = needed("torch", "opacus"), optimizer.generator
+    state, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 -- their loop may use it
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        if theirs is not None and not optimizer.secure_mode:
+            optimizer.generator = torch.Generator(theirs.device).manual_seed(seed)
+        try:
+            yield
+        finally:
+            optimizer.generator = theirs
+            random.setstate(state)
+            np.random.set_state(legacy)  # noqa: NPY002
+
+
+@contextmanager
+def opacus_undone(module: Any, optimizer: Any) -> Iterator[None]:
+    """Restore weights, states, settings and modes afterwards."""
+    modes = [(part, part.training) for part in module.modules()]
     weights = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     states = copy.deepcopy(optimizer.original_optimizer.state_dict())
     settings = dict(vars(optimizer))
@@ -197,6 +224,8 @@ def _undone(module: Any, optimizer: Any) -> Iterator[None]:
         optimizer.zero_grad(set_to_none=True)
         vars(optimizer).update(settings)
         module.load_state_dict(weights)
+        for part, mode in modes:
+            part.training = mode
         optimizer.original_optimizer.load_state_dict(states)
 
 
@@ -217,13 +246,16 @@ def _plain(released: Any) -> Any:
     return released.detach().cpu().numpy().copy() if hasattr(released, "detach") else released
 
 
-def _item(record: Any, example: Any) -> Any:
-    """A record of an audit in the form of an item of the user's dataset."""
+def opacus_item(record: Any, example: Any) -> Any:
+    """A record in the form of an item of the user's dataset: a mapping, a tuple or one value."""
     if isinstance(example, Mapping):
         return {name: _like(record[name], part) for name, part in example.items()}
     if not isinstance(example, (tuple, list)):
         return _like(record, example)
-    values = list(record.values()) if isinstance(record, Mapping) else [record]
+    if isinstance(record, Mapping):
+        values = list(record.values())
+    else:
+        values = list(record) if isinstance(record, tuple) else [record]
     if len(values) != len(example):
         raise InvalidMechanism(
             f"an item of the loader's dataset has {len(example)} parts, but a record has "
@@ -235,6 +267,8 @@ def _item(record: Any, example: Any) -> Any:
 
 def _like(value: Any, part: Any) -> Any:
     """A value in the type and shape of the user's."""
+    if isinstance(part, np.ndarray):
+        return np.asarray(value, dtype=part.dtype).reshape(part.shape)
     if not hasattr(part, "detach"):
         return type(part)(value)
     torch = needed("torch", "opacus")

@@ -23,7 +23,11 @@ from dpaudit.errors import InvalidMechanism
 from dpaudit.mechanism.errors_as_outputs import ErrorsAsOutputs, OnError, exits_as_errors
 from dpaudit.outputs import (
     ArrayForms,
+    CellReader,
+    CountedOutputs,
+    DeviceOutputs,
     Outputs,
+    brought_here,
     checked,
     readable_copy,
     short,
@@ -60,6 +64,15 @@ class Mechanism:
 
     def draw(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
         """Give `size` outputs on `data`: a numeric array with the draws first, or a list."""
+        return self._here(self._drawn(data, size, rng))
+
+    def count(
+        self, data: Any, size: int, rng: np.random.Generator, reader: CellReader
+    ) -> CountedOutputs | Outputs:
+        """Give the same, counted where they lie."""
+        return reader(self._drawn(data, size, rng))
+
+    def _drawn(self, data: Any, size: int, rng: np.random.Generator) -> DeviceOutputs | Outputs:
         if size < 1:
             raise ValueError(f"size must be at least 1, got {size!r}.")
         try:
@@ -93,15 +106,30 @@ class Mechanism:
         if self.errors is not None:
             self.errors.note(data, outputs, error)
 
-    def _called(self, data: Any, size: int, rng: np.random.Generator) -> Outputs:
+    def _called(self, data: Any, size: int, rng: np.random.Generator) -> DeviceOutputs | Outputs:
         result = self.function(_own_copy(data), size, rng)
+        there = DeviceOutputs.of(result, size)
+        if there is not None:
+            return there
+        result = brought_here(result)
         if self.forms is not None:
             self.forms.see(result, self.name)
         return checked(result, size, self.name)
 
     def _release(self, data: Any, rng: np.random.Generator) -> object:
         one = _one_at_a_time_in(self.function)
-        return self._called(data, 1, rng)[0] if one is None else one.release(data, rng)
+        if one is not None:
+            return one.release(data, rng)
+        return self._here(self._called(data, 1, rng))[0]
+
+    def _here(self, outputs: DeviceOutputs | Outputs) -> Outputs:
+        """Outputs that were copied from an accelerator, if they lay there."""
+        if not isinstance(outputs, DeviceOutputs):
+            return outputs
+        copied = outputs.here()
+        if self.forms is not None:
+            self.forms.see(copied, self.name)
+        return copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,9 @@ class _Later:
         return self.mechanism.draw(call.data, call.size, np.random.default_rng(call.seed))
 
     def counted(self, reader: CellReader) -> CountedOutputs | Outputs:
-        return reader(self.outputs())
+        call = self.call
+        rng = np.random.default_rng(call.seed)
+        return self.mechanism.count(call.data, call.size, rng, reader)
 
     def cancel(self) -> None:
         pass

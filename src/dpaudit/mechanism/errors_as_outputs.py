@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dpaudit.errors import HealthWarning, InvalidOutput, UnexpectedExit
-from dpaudit.outputs import Outputs, Raised, checked, short
+from dpaudit.outputs import DeviceOutputs, Outputs, Raised, checked, short
 
 OnError: TypeAlias = Literal["output", "raise"]
 
@@ -66,9 +66,15 @@ class ErrorsAsOutputs:
     _told: bool = field(default=False, repr=False)
 
     def draw(
-        self, data: Any, size: int, *, whole: Callable[[], Outputs], single: Callable[[], object]
-    ) -> Outputs:
+        self,
+        data: Any,
+        size: int,
+        *,
+        whole: Callable[[], DeviceOutputs | Outputs],
+        single: Callable[[], object],
+    ) -> DeviceOutputs | Outputs:
         """Give `size` releases on `data`: by one call of `whole`, or by calls of `single`."""
+        outputs: DeviceOutputs | Outputs
         if self.one_by_one:
             outputs = checked(self._releases(data, size, single), size, self.name)
         else:

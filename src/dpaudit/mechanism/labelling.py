@@ -13,7 +13,15 @@ from dpaudit.arrays import Labels
 from dpaudit.errors import HealthWarning
 from dpaudit.mechanism.calls import Call, Caller, CallsHere, Pending
 from dpaudit.neighbours import Pair
-from dpaudit.outputs import CellReader, CountedOutputs, Outputs, Raised, common_dtype, rows
+from dpaudit.outputs import (
+    MAX_COUNTED,
+    CellReader,
+    CountedOutputs,
+    Outputs,
+    Raised,
+    common_dtype,
+    rows,
+)
 
 # What each side (0: data) gave, counted; the outputs themselves where they are not one number each.
 CountedBatch: TypeAlias = tuple[tuple[int, CountedOutputs | Outputs], ...]
@@ -34,7 +42,8 @@ class PendingBatch:
     """Labelled outputs that were asked for: a call on either side that has any draws."""
 
     name: str
-    labels: Labels
+    size: int
+    labels: Labels  # none where draws are only counted and too many to be tossed one by one
     calls: tuple[tuple[int, Pending], ...]  # the side of each (0: data), in the order of calling
     reader: CellReader | None = None  # that counts the outputs where they are drawn
 
@@ -70,8 +79,11 @@ def ask_labelled(
     which stays as it was: the same seed gives the same batch, in whatever process.
     """
     toss = _generator(seed, 0)
-    labels = toss.integers(0, 2, size=size, dtype=np.bool_)
-    hits = int(np.count_nonzero(labels))
+    if reader is not None and size > MAX_COUNTED:
+        labels, hits = np.empty(0, dtype=np.bool_), int(toss.binomial(size, 0.5))
+    else:
+        labels = toss.integers(0, 2, size=size, dtype=np.bool_)
+        hits = int(np.count_nonzero(labels))
     wanted = ((pair.data, hits), (pair.neighbour, size - hits))
     # Which side is called first is tossed too: a mechanism may count its calls.
     order = (0, 1) if toss.integers(2) else (1, 0)
@@ -80,7 +92,7 @@ def ask_labelled(
         for side, (data, draws) in ((side, wanted[side]) for side in order)
         if draws > 0
     ]
-    return PendingBatch(name=name, labels=labels, calls=tuple(calls), reader=reader)
+    return PendingBatch(name=name, size=size, labels=labels, calls=tuple(calls), reader=reader)
 
 
 def ask_paired(
@@ -98,7 +110,7 @@ def ask_paired(
         (side, caller.ask(Call(data=data, size=draws, seed=_child(seed, 1))))
         for side, data in enumerate((pair.data, pair.neighbour))
     ]
-    return PendingBatch(name=name, labels=labels, calls=tuple(calls))
+    return PendingBatch(name=name, size=2 * draws, labels=labels, calls=tuple(calls))
 
 
 def draw_labelled(mechanism: Source, pair: Pair, size: int, seed: SeedSequence) -> LabelledOutputs:

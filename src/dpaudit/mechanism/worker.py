@@ -78,8 +78,11 @@ def _reply(mechanism: Mechanism, wanted: Wanted, one_by_one: bool | None) -> Rep
     fresh = replace(mechanism, errors=errors, forms=reply.forms)
     began = time.perf_counter()
     try:
-        outputs = fresh.draw(data, size, np.random.default_rng(seed))
-        reply.outputs = outputs if reader is None else reader(outputs)
+        rng = np.random.default_rng(seed)
+        if reader is None:
+            reply.outputs = fresh.draw(data, size, rng)
+        else:
+            reply.outputs = fresh.count(data, size, rng, reader)
     except Exception as error:
         reply.error = _sendable(error)
     if os.getpid() != process:

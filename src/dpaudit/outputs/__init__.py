@@ -14,7 +14,14 @@ from dpaudit.outputs.checked_outputs import (
     rows,
     short,
 )
-from dpaudit.outputs.counting import CellReader, CountedOutputs, head_of
+from dpaudit.outputs.counting import (
+    MAX_COUNTED,
+    MAX_COUNTED_ON_DEVICE,
+    MAX_OUTERMOST,
+    CellReader,
+    CountedOutputs,
+    head_of,
+)
 from dpaudit.outputs.encoder import Encoder, written
 from dpaudit.outputs.forms import Raised, readable_copy
 from dpaudit.outputs.leaves import (
@@ -49,3 +56,4 @@ from dpaudit.outputs.table import (
     Table,
     stack,
 )
+from dpaudit.outputs.tensors import DeviceOutputs, brought_here

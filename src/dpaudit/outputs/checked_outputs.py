@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from dpaudit.errors import InvalidOutput, WrongLength
 from dpaudit.outputs.forms import is_plain, readable_copy
+from dpaudit.outputs.tensors import brought_here
 
 Outputs: TypeAlias = npt.NDArray[Any] | list[Any]
 
@@ -37,6 +38,7 @@ def checked(result: object, size: int, name: str) -> Outputs:
     >>> checked([1.5, 2], 2, "noisy_sum"), checked(["a", None], 2, "noisy_word")
     (array([1.5, 2. ]), ['a', None])
     """
+    result = brought_here(result)
     if isinstance(result, np.ma.MaskedArray):
         result = result.tolist()  # None where masked
     if hasattr(result, "__array__"):

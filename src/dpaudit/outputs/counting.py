@@ -10,18 +10,20 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpaudit.arrays import Floats
-from dpaudit.outputs.checked_outputs import Outputs
+from dpaudit.outputs.checked_outputs import Outputs, has_large_integers
+from dpaudit.outputs.ordered import Ordered, OrderedHere, OrderedThere
 from dpaudit.outputs.table import MINUS_INF, NAN, PLUS_INF
+from dpaudit.outputs.tensors import DeviceOutputs
 
+MAX_COUNTED, MAX_COUNTED_ON_DEVICE = 2**20, 2**26  # draws of a shard: they are in memory at once
+MAX_OUTERMOST = 256  # outputs given back at either end
 _MAX_HEAD = 256  # outputs given back as they came
 _MAX_REPEATS = 128  # values given back that came more than once: the most frequent
-_MAX_EXACT = 2.0**53  # larger integers are no longer told apart as floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,11 +34,12 @@ class CountedOutputs:
     size: int
     cells: npt.NDArray[np.int32]  # how many fell into each cell
     words: dict[int, int]  # how many were NaN or infinite, by their code in a table
-    low: Floats  # those below the cells' `least`, in rising order
+    low: Floats  # those below the cells' `least`, in rising order: the outermost ones
     high: Floats  # and those above `most`
     repeated: Floats  # values that came more than once,
     times: npt.NDArray[np.int32]  # and how often
     head: Outputs  # the first few
+    on_device: bool = False  # whether they were counted on an accelerator
 
     def __len__(self) -> int:
         return self.size
@@ -68,37 +71,42 @@ class CellReader:
     least: float
     most: float
     known: Floats = field(default_factory=lambda: np.empty(0))
+    shard: int = MAX_COUNTED  # draws to be counted at once, at most
 
-    def __call__(self, outputs: Outputs) -> CountedOutputs | Outputs:
+    def __call__(self, outputs: DeviceOutputs | Outputs) -> CountedOutputs | Outputs:
         """Count the outputs of one call."""
-        if not (isinstance(outputs, np.ndarray) and outputs.ndim == 1):
+        if isinstance(outputs, DeviceOutputs):
+            if len(outputs) == 0 or not outputs.is_exact:
+                return outputs.here()
+            head, there = outputs.head(_MAX_HEAD), OrderedThere(outputs.tensor)
+            return self._counted(there, len(outputs), head, on_device=True)
+        if not (isinstance(outputs, np.ndarray) and outputs.ndim == 1 and len(outputs)):
             return outputs
-        kind = outputs.dtype.kind
-        if kind not in "biuf" or len(outputs) == 0:
+        if outputs.dtype.kind not in "biuf" or has_large_integers(outputs):
             return outputs
-        if kind in "iu" and max(abs(int(outputs.max())), abs(int(outputs.min()))) > _MAX_EXACT:
-            return outputs
-        ordered = np.sort(outputs.astype(np.float64))  # NaN comes last
-        ends = np.searchsorted(ordered, [-np.inf, np.inf], side="right")
-        begin, end = int(ends[0]), int(np.searchsorted(ordered, np.inf, side="left"))
-        words = {
-            MINUS_INF: begin,
-            PLUS_INF: int(ends[1]) - end,
-            NAN: len(ordered) - int(ends[1]),
-        }
-        finite = ordered[begin:end]
-        places = np.searchsorted(finite, self.edges, side="left")
-        cells = np.diff(places, prepend=0, append=len(finite)).astype(np.int32)
-        low, high = np.searchsorted(finite, self.least), np.searchsorted(finite, self.most, "right")
+        head = outputs[:_MAX_HEAD].copy()
+        return self._counted(OrderedHere(outputs), len(outputs), head, on_device=False)
+
+    def _counted(
+        self, ordered: Ordered, size: int, head: Outputs, *, on_device: bool
+    ) -> CountedOutputs:
+        words = dict(zip((MINUS_INF, PLUS_INF, NAN), ordered.words, strict=True))
+        finite = size - sum(words.values())
+        cells = np.diff(ordered.places(self.edges), prepend=0, append=finite)
+        low = int(ordered.places(np.array([self.least]))[0])
+        high = int(ordered.places(np.array([self.most]), after=True)[0])
+        repeated, times = ordered.repeats(self.known, _MAX_REPEATS)
         return CountedOutputs(
             reader=self.digest,
-            size=len(ordered),
-            cells=cells,
+            size=size,
+            cells=cells.astype(np.int32),
             words={code: count for code, count in words.items() if count},
-            low=finite[:low].copy(),
-            high=finite[high:].copy(),
-            head=outputs[:_MAX_HEAD].copy(),
-            **self._repeats(finite),
+            low=ordered.part(0, min(low, MAX_OUTERMOST)),
+            high=ordered.part(max(high, finite - MAX_OUTERMOST), finite),
+            repeated=repeated,
+            times=times.astype(np.int32),
+            head=head,
+            on_device=on_device,
         )
 
     @cached_property
@@ -106,13 +114,3 @@ class CellReader:
         """The same for readers that count alike, and not for others."""
         parts = np.concatenate([[self.least, self.most], self.edges, self.known])
         return hashlib.sha256(parts.tobytes()).digest()[:8]
-
-    def _repeats(self, ordered: Floats) -> dict[str, npt.NDArray[Any]]:
-        """The values that come more than once among ordered ones, and how often."""
-        again = np.flatnonzero(ordered[1:] == ordered[:-1])
-        values, counts = np.unique(ordered[again], return_counts=True)
-        if len(values) and len(self.known):
-            new = ~np.isin(values, self.known)
-            values, counts = values[new], counts[new]
-        most = np.sort(np.argsort(-counts, kind="stable")[:_MAX_REPEATS])
-        return {"repeated": values[most] + 0.0, "times": (counts[most] + 1).astype(np.int32)}

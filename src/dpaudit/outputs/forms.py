@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpaudit.errors import InvalidOutput
+from dpaudit.outputs.tensors import brought_here
 
 _FRAME_LIBRARIES = ("numpy", "pandas", "polars")  # which have more to tell than their numbers
 _MAX_DEPTH = 64  # containers: a list may hold itself
@@ -110,7 +111,7 @@ def readable_copy(value: Any, name: str, depth: int = 0) -> Any:
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return value.copy()
     if hasattr(kind, "__array__") and kind.__module__.partition(".")[0] not in _FRAME_LIBRARIES:
-        return np.array(value)  # a tensor
+        return np.array(brought_here(value))  # a tensor
     reason = _why_unreadable(value)
     if reason is not None:
         article = "an" if kind.__qualname__[:1].lower() in "aeiou" else "a"

@@ -12,9 +12,11 @@ from dpaudit.results.saving import (
     lines_of_json,
     load,
 )
+from dpaudit.results.training import Finding, Null, TrainingEvidence
 from dpaudit.results.values import (
     LEANING,
     REPLAY,
+    TRAINING,
     Audit,
     Counterexample,
     Evidence,
@@ -30,5 +32,7 @@ from dpaudit.results.values import (
 from dpaudit.results.verdicts import (
     bound_of_event,
     forecast_of,
+    goal_of,
+    training_verdict,
     verdict_of,
 )

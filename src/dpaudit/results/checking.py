@@ -25,8 +25,10 @@ from dpaudit.events import could_read
 from dpaudit.results.values import (
     LEANING,
     REPLAY,
+    TRAINING,
     Audit,
     Counterexample,
+    Evidence,
     OutputHistogram,
     PairRecord,
     Tally,
@@ -36,6 +38,7 @@ from dpaudit.results.verdicts import (
     bound_of_event,
     forecast_of,
     goal_of,
+    training_verdict,
     verdict_of,
 )
 
@@ -78,6 +81,7 @@ def _problems(audit: Audit, *, older: bool) -> Iterator[str]:
     yield from _events(audit)
     yield from _lower_bound(audit, older=older)
     yield from _forecast(audit, older=older)
+    yield from _training(audit)
     yield from itertools.chain.from_iterable(map(_histogram, audit.outputs))
 
 
@@ -151,9 +155,42 @@ def _verdict(audit: Audit, *, older: bool) -> Iterator[str]:
             yield f"{said}, with a log-wealth of {wealth!r}"
         return
     quiet = replace(audit.evidence, peak=min(peak, math.nextafter(goal, 0.0)))
-    derived = verdict_of(audit.claim, audit.alpha, quiet, (*audit.history, audit.strongest))
+    derived = _derived_verdict(audit, quiet)
     if audit.verdict is not derived:
         yield f"{said}, and its evidence says {derived.value!r}"
+
+
+def _derived_verdict(audit: Audit, evidence: Evidence) -> Verdict:
+    if audit.training is not None:
+        return training_verdict(evidence, audit.alpha)
+    return verdict_of(audit.claim, audit.alpha, evidence, (*audit.history, audit.strongest))
+
+
+def _training(audit: Audit) -> Iterator[str]:
+    """The finding that decides must be that of the audit, and canaries must add up."""
+    seen = audit.training
+    if (seen is not None) != (audit.tester == TRAINING):
+        yield f"the tester is {audit.tester!r}, and canaries were{'' if seen else ' not'} seen"
+    if seen is None:
+        return
+    if not seen.findings or not seen.included:
+        yield "a training was audited without a finding, or without a run"
+        return
+    if any(not 0 <= included <= seen.canaries for included in seen.included):
+        yield f"{max(seen.included)} canaries of {seen.canaries} were in"
+    if audit.samples != seen.runs * seen.canaries:
+        yield f"{seen.runs} runs of {seen.canaries} canaries are not {audit.samples} draws"
+    deciding = seen.deciding
+    if deciding.refuted != audit.refuted:
+        yield f"the verdict is {audit.verdict.value!r}, and {deciding.test} says otherwise"
+    if (deciding.lower_bound is None) != (audit.lower_bound is None) or not _equal(
+        deciding.lower_bound or 0.0, audit.lower_bound or 0.0
+    ):
+        yield f"the bound is {audit.lower_bound!r}, and that of {deciding.test} another"
+    if not all(0 <= finding.right <= finding.guesses for finding in seen.findings):
+        yield "a test has more right guesses than guesses"
+    if any(not 0.0 <= rate <= 1.0 for point in seen.errors for rate in point):
+        yield "a rate of errors is not between 0 and 1"
 
 
 def _forecast(audit: Audit, *, older: bool) -> Iterator[str]:

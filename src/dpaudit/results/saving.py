@@ -33,7 +33,8 @@ _ADDED: dict[int, dict[str, object]] = {
     3: _ADDED_IN_4,
     4: {},
 }
-_OPTIONAL: dict[str, object] = {"floats": "real"}  # in files of any schema
+# In files of any schema.
+_OPTIONAL: dict[str, object] = {"floats": "real", "training": None}
 _ADDED_TO_TALLIES: dict[str, object] = {"anytime": False}
 _DELTA = form_of(float | None)
 _MAX_DEPTH = 250  # of nested JSON: datasets as deep as they may be, and what is around them

@@ -22,11 +22,13 @@ from dpaudit.events import Rule
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FloatView
 from dpaudit.report import Plots, headline, notebook_cell, render, replayed, write_report
+from dpaudit.results.training import TrainingEvidence
 
 LEANING = math.log(10.0)  # log-wealth from which an audit calls itself undecided
 PACKAGES = ("numpy", "scipy", "scikit-learn")  # whose versions can change draws and sums
 _MAX_EXPONENT = 700.0  # e^this is about the largest float
 REPLAY = "Replay"  # the tester of an audit that counts a known counterexample again
+TRAINING = "Training"  # and of one that compares canaries of a training
 
 
 class Verdict(Enum):
@@ -285,7 +287,9 @@ class Audit:
     `rng=rng_seed` gives the same audit. `target` is the text that imports the mechanism again
     (`pkg.module:function`; None where there is none), `software` lists the versions it ran on.
     `outputs` are histograms of what the strongest pair gave, if no counterexample has any. `floats`
-    is "bits" where the rounding of floats was looked at too, otherwise "real".
+    is "bits" where the rounding of floats was looked at too, otherwise "real". `training` is there
+    if a training was audited by canaries (`dpaudit.training`): what was seen, and under which
+    assumption each bound holds.
     """
 
     mechanism: str
@@ -313,6 +317,7 @@ class Audit:
     software: tuple[tuple[str, str], ...] = ()
     outputs: tuple[OutputHistogram, ...] = ()
     floats: FloatView = "real"
+    training: TrainingEvidence | None = None
 
     @property
     def refuted(self) -> bool:

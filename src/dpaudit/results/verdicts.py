@@ -40,6 +40,13 @@ def verdict_of(
     return Verdict.NOT_REFUTED
 
 
+def training_verdict(evidence: Evidence, alpha: float) -> Verdict:
+    """The verdict on the claim of a training, given the evidence of the test that decides."""
+    if evidence.peak >= goal_of(alpha):
+        return Verdict.REFUTED
+    return Verdict.UNDECIDED if evidence.is_leaning else Verdict.NOT_REFUTED
+
+
 def goal_of(alpha: float) -> float:
     """The log-wealth that refutes a claim."""
     return math.log(1.0 / alpha)

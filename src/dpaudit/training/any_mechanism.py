@@ -17,7 +17,7 @@ from dpaudit.claims import point_of
 from dpaudit.errors import Underpowered
 from dpaudit.training.counted_guesses import count_ceiling, plan
 from dpaudit.training.error_recursion import ErrorRecursion, error_recursion
-from dpaudit.training.findings import Finding
+from dpaudit.results import Finding
 from dpaudit.training.guesses import check_alpha, checked_scores
 from dpaudit.training.levels import point_claim, surely_lost
 from dpaudit.training.right_guesses import RightGuesses, right_guesses
@@ -52,7 +52,7 @@ def any_mechanism(
     `scores` are larger the likelier a canary was in, and `bits` are the fair coins that decided it.
     Only the main finding may be acted on at alpha: whoever takes the best of several findings errs
     more often. A curve claim (Gaussian, Rényi, zCDP, a profile) implies an epsilon at `delta`; the
-    further bounds are on that epsilon, and their names say so.
+    further bounds are on that epsilon, and their `bounds` say so.
 
     >>> import numpy as np
     >>> from dpaudit.claims import GaussianDP
@@ -61,23 +61,23 @@ def any_mechanism(
     >>> main, further = any_mechanism(rng.normal(size=1000) + 2.0 * bits, bits, GaussianDP(1.0))
     >>> main.test, main.refuted
     ('error recursion', True)
-    >>> [finding.test for finding in further]
-    ['right guesses (epsilon at delta 1e-05)', 'stopped wealth (epsilon at delta 1e-05)']
+    >>> [(finding.test, finding.bounds) for finding in further][0]
+    ('right guesses', 'epsilon at delta 1e-05')
     """
     check_alpha(alpha)
     canaries = len(checked_scores(scores))
     main = main_test(canaries, claim, alpha)
     others = [name for name in TESTS if name != main]
-    point, label = claim, ""
+    point, bounds = claim, ""
     if point_of(claim) is None:
         implied = point_claim(claim, delta)
         if implied is None:
             return TESTS[main](scores, bits, claim, alpha), ()
-        point, label = implied, f" (epsilon at delta {delta:g})"
+        point, bounds = implied, f"epsilon at delta {delta:g}"
     further = (TESTS[name](scores, bits, point, alpha) for name in others)
     return (
         TESTS[main](scores, bits, claim, alpha),
-        tuple(replace(finding, test=finding.test + label) for finding in further),
+        tuple(replace(finding, bounds=bounds) for finding in further),
     )
 
 

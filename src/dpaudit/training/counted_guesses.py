@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy.typing as npt
 
 from dpaudit.architecture import Claim, Scalable
-from dpaudit.training.findings import Finding, Null
+from dpaudit.results import Finding, Null
 from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
 from dpaudit.training.levels import climb, highest, last_of_block, reached
 from dpaudit.training.reference import MOST_SHIFT, shift_for_accuracy

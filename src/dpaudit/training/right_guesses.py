@@ -11,7 +11,7 @@ from dpaudit.architecture import Claim
 from dpaudit.claims import point_of
 from dpaudit.errors import UnsupportedClaim
 from dpaudit.training.counted_guesses import count_finding
-from dpaudit.training.findings import Finding
+from dpaudit.results import Finding
 
 _SLACK = 1e-9  # relative: more than the errors of the binomial tails
 

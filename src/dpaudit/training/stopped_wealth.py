@@ -19,7 +19,7 @@ from dpaudit.architecture import Claim, Scalable
 from dpaudit.arrays import Floats, Labels
 from dpaudit.claims import point_of
 from dpaudit.errors import UnsupportedClaim
-from dpaudit.training.findings import Finding, Null
+from dpaudit.results import Finding, Null
 from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
 from dpaudit.training.levels import climb, highest, reached
 from dpaudit.training.reference import (
