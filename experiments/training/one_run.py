@@ -24,8 +24,8 @@ from study import Study, Task, study_main
 from tables import Column, number
 
 from dpaudit.claims import GaussianDP, point_of
-from dpaudit.training.any_mechanism import TESTS
 from dpaudit.results import Finding
+from dpaudit.training.any_mechanism import TESTS
 from dpaudit.training.levels import point_claim
 from dpaudit.training.several_runs import combined_runs
 
@@ -88,6 +88,7 @@ def honest() -> list[Honest]:
     return [
         Honest(place=place, mechanism=name, canaries=canaries, test=test)
         for place, (name, canaries, test) in enumerate(cells)
+        if test != TOGETHER or canaries == 1_000
     ]
 
 

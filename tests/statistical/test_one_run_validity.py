@@ -18,9 +18,9 @@ from scipy.special import expit, ndtr
 
 from dpaudit.arrays import Floats, Labels
 from dpaudit.claims import ApproxDP, Claim, GaussianDP, PureDP
+from dpaudit.results import Finding
 from dpaudit.training.any_mechanism import any_mechanism
 from dpaudit.training.error_recursion import error_recursion
-from dpaudit.training.findings import Finding
 from dpaudit.training.right_guesses import right_guesses
 from dpaudit.training.several_runs import combined_runs
 from dpaudit.training.stopped_wealth import stopped_wealth

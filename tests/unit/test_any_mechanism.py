@@ -10,13 +10,13 @@ import pytest
 from dpaudit.arrays import Floats, Labels
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
 from dpaudit.errors import Underpowered
+from dpaudit.results import Null
 from dpaudit.training.any_mechanism import (
     any_mechanism,
     main_test,
     refuse_if_hopeless,
     run_ceiling,
 )
-from dpaudit.training.findings import Null
 from dpaudit.training.levels import point_claim
 
 CLAIMS: list[Claim] = [
@@ -66,7 +66,7 @@ def test_the_main_test_and_its_guesses_do_not_depend_on_the_scores(claim: Claim)
 def test_further_bounds_of_a_curve_are_epsilons_at_a_named_delta() -> None:
     scores, bits = canaries(2_000, 3.0)
     _, further = any_mechanism(scores, bits, GaussianDP(0.5), delta=1e-6)
-    assert all(finding.test.endswith("(epsilon at delta 1e-06)") for finding in further)
+    assert all(finding.bounds == "epsilon at delta 1e-06" for finding in further)
     implied = point_claim(GaussianDP(0.5), 1e-6)
     assert implied is not None
     assert (
