@@ -31,7 +31,7 @@ def test_the_same_noise_at_every_step_is_found_within_a_hundred(
     for seed in range(2):
         rng = np.random.default_rng(seed)
         inserted = rng.random(100) < 0.5
-        observations = (inserted + rng.normal()).astype(kind)
+        observations: Floats = np.asarray(inserted + rng.normal(), dtype=kind)
         finding, trace = compare_steps(observations, inserted, CLAIM, alpha=1e-6, noise=noise)
         assert finding.refuted
         assert finding.null is Null.EVERY_STEP
@@ -108,7 +108,7 @@ def test_what_is_no_training_is_refused() -> None:
         compare_steps(np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), CLAIM)
     for settings in ({"coin": 1.0}, {"shift": 0.0}, {"together": "both"}):
         with pytest.raises(ValueError, match=next(iter(settings))):
-            StepAudit(CLAIM, **settings)  # type: ignore[arg-type]
+            StepAudit(CLAIM, **settings)
 
 
 def test_the_subsampled_score_is_the_log_likelihood_ratio() -> None:
