@@ -20,10 +20,10 @@ SHOWN_DELTA = 1e-5  # at which a Gaussian curve is said as an epsilon
 _MANY_TIMES_CHANCE = 3.0  # of the variance from run to run
 _HALVINGS = 60
 _MEANINGS = {
-    "any mechanism with this claim": "This holds whatever the canaries of a run do to each other.",
+    "any mechanism with this claim": "The bound holds whatever the canaries of a run do to each other.",
     "this claim and independent canaries": (
-        "This holds where the canaries of a run do nothing to each other: a correct training in "
-        "which they do may be refuted, too."
+        "The bound holds where the canaries of a run do nothing to each other: a correct training "
+        "in which they do may be refuted, too."
     ),
     "this claim for every step, given all before it": (
         "The claim is that of a single step, given everything released before it."
@@ -136,7 +136,7 @@ def gaussian_epsilon(mu: float) -> float:
     """The epsilon of a Gaussian curve at the delta that is shown.
 
     >>> round(gaussian_epsilon(1.0), 2)
-    4.37
+    4.38
     """
     claim = GaussianDP(mu)
     low, high = 0.0, 1.0
