@@ -24,7 +24,7 @@ from tables import Column, mean_and_error, number
 from dpaudit.arrays import Floats
 from dpaudit.claims import GaussianDP
 from dpaudit.training.independent import independent
-from dpaudit.training.steps import compare_steps
+from dpaudit.training.steps import bet_on_steps
 
 SEED = 20_261_119
 TRUTH = 1.4
@@ -164,7 +164,7 @@ def run_training(task: Task[Training]) -> Outcome:
     cell, rng = task.cell, np.random.default_rng(task.entropy)
     inserted = rng.random(cell.steps) < 0.5
     observations = inserted + noise_of(cell.noise, cell.steps, rng)
-    _, trace = compare_steps(observations, inserted, GaussianDP(1.0), alpha=cell.alpha, noise=1.0)
+    _, trace, _ = bet_on_steps(observations, inserted, GaussianDP(1.0), alpha=cell.alpha, noise=1.0)
     return outcome(trace.refuted_after, cell.steps)
 
 

@@ -5,6 +5,7 @@ Each is a function from the bits to scores, larger for a canary that is likelier
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -83,8 +84,14 @@ def losses(mu: float, place: Floats) -> Floats:
     >>> print(ndtr(median - 0.5) - ndtr(-median - 0.5))
     [0.5]
     """
+    return np.interp(place, *_law(mu))
+
+
+@functools.cache
+def _law(mu: float) -> tuple[Floats, Floats]:
+    """Places and quantiles, rising."""
     grid = np.linspace(0.0, mu * (mu / 2.0 + 9.0), 200_001)
-    return np.interp(place, ndtr(grid / mu - mu / 2.0) - ndtr(-grid / mu - mu / 2.0), grid)
+    return ndtr(grid / mu - mu / 2.0) - ndtr(-grid / mu - mu / 2.0), grid
 
 
 def responses(bits: Labels, loss: Floats, rng: np.random.Generator) -> Floats:

@@ -88,6 +88,7 @@ def honest() -> list[Honest]:
     return [
         Honest(place=place, mechanism=name, canaries=canaries, test=test)
         for place, (name, canaries, test) in enumerate(cells)
+        if test != TOGETHER or canaries == 1_000
     ]
 
 
@@ -111,7 +112,7 @@ def judge(task: Task[Honest]) -> Judged:
     assert found.lower_bound is not None  # all these claims have a strength
     return Judged(
         refuted=found.refuted,
-        bound_wrong=found.lower_bound >= getattr(claim, "strength", math.inf),
+        bound_wrong=0.0 < getattr(claim, "strength", math.inf) <= found.lower_bound,
     )
 
 

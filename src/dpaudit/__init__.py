@@ -2,8 +2,8 @@
 
 The public names live in the rooms below and are loaded when first asked for, so that
 `import dpaudit`, `dpaudit --help` and pytest collection stay fast (none of them loads numpy).
-More testers are in `dpaudit.testers`, other libraries in `dpaudit.integrations`, every error in
-`dpaudit.errors`, example mechanisms in `dpaudit.zoo`.
+Trainings are audited by `dpaudit.training`. More testers are in `dpaudit.testers`, other libraries
+in `dpaudit.integrations`, every error in `dpaudit.errors`, example mechanisms in `dpaudit.zoo`.
 
 >>> import dpaudit
 >>> print(dpaudit.__version__)
@@ -80,7 +80,15 @@ _ROOMS = {
     "errors": "HealthWarning PrivacyViolation",
 }
 _HOME = {name: f"dpaudit.{room}" for room, names in _ROOMS.items() for name in names.split()}
-_MODULES = ("errors", "integrations", "mechanisms", "testers", "testing", "zoo")  # dpaudit.zoo.ZOO
+_MODULES = (
+    "errors",
+    "integrations",
+    "mechanisms",
+    "testers",
+    "testing",
+    "training",
+    "zoo",
+)  # dpaudit.zoo.ZOO
 
 __all__ = ["__version__", *_HOME]
 

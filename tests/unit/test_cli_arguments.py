@@ -61,6 +61,7 @@ FORMS = {  # a command that runs, so that one odd value is all that is wrong
     "mechanisms": (),
     "demo": (),
     "store": ("a.sqlite",),
+    "training": ("a.csv", "--claim", "eps=1"),
 }
 UNBOUNDED = {("audit", "--samples"), ("audit", "--trials")}  # they ask for time, and may
 
@@ -75,6 +76,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget_modules: None) 
         "class Abstract(abc.ABC):\n    @abc.abstractmethod\n    def __call__(self, data): pass\n"
     )
     np.save("a.npy", np.zeros(60))
+    bits = np.arange(60) % 2
+    Path("a.csv").write_text("".join(f"{place},{bit}\n" for place, bit in enumerate(bits)))
     Path("a.json").write_text("{}")
     with Store("a.sqlite") as store:
         store.belong_to({"claim": "1-DP"})

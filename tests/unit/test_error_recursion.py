@@ -45,7 +45,7 @@ def most_likely(epsilon: float, delta: float, m: int, g: int, v: int) -> float:
         b_eq=[1.0],
     )
     assert solved.success
-    return float(-solved.fun)
+    return -float(solved.fun or 0.0)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])

@@ -11,7 +11,7 @@ from dpaudit.claims import GaussianDP
 from dpaudit.errors import InvalidSamples
 from dpaudit.results import Null
 from dpaudit.training.scores import matrix_claim, matrix_score, subsampled_score
-from dpaudit.training.steps import StepAudit, compare_steps
+from dpaudit.training.steps import StepAudit, bet_on_steps
 
 CLAIM = GaussianDP(1.0)
 
@@ -31,8 +31,8 @@ def test_the_same_noise_at_every_step_is_found_within_a_hundred(
     for seed in range(2):
         rng = np.random.default_rng(seed)
         inserted = rng.random(100) < 0.5
-        observations = (inserted + rng.normal()).astype(kind)
-        finding, trace = compare_steps(observations, inserted, CLAIM, alpha=1e-6, noise=noise)
+        observations: Floats = np.asarray(inserted + rng.normal(), dtype=kind)
+        finding, trace, _ = bet_on_steps(observations, inserted, CLAIM, alpha=1e-6, noise=noise)
         assert finding.refuted
         assert finding.null is Null.EVERY_STEP
         assert trace.refuted_after is not None
@@ -43,15 +43,15 @@ def test_noise_that_comes_twice_is_found() -> None:
     rng = np.random.default_rng(3)
     inserted = rng.random(400) < 0.5
     observations = inserted + np.repeat(rng.normal(size=200), 2)
-    finding, _ = compare_steps(observations, inserted, CLAIM, alpha=1e-3)
+    finding, *_ = bet_on_steps(observations, inserted, CLAIM, alpha=1e-3)
     assert finding.refuted
 
 
 def test_a_third_of_the_noise_is_found_and_the_right_noise_is_not() -> None:
     little, inserted = training(200, seed=4, noise=0.3)
-    assert compare_steps(little, inserted, CLAIM, alpha=1e-4, noise=1.0)[0].refuted
+    assert bet_on_steps(little, inserted, CLAIM, alpha=1e-4, noise=1.0)[0].refuted
     right, inserted = training(100, seed=5)
-    assert not compare_steps(right, inserted, CLAIM, alpha=1e-4, noise=1.0)[0].refuted
+    assert not bet_on_steps(right, inserted, CLAIM, alpha=1e-4, noise=1.0)[0].refuted
 
 
 def test_a_loop_that_sees_step_by_step_finds_what_the_comparison_finds() -> None:
@@ -61,14 +61,14 @@ def test_a_loop_that_sees_step_by_step_finds_what_the_comparison_finds() -> None
         state = audit.see(observation, label)
         if state.refuted:
             break
-    finding, trace = compare_steps(observations, inserted, CLAIM, alpha=1e-4, noise=1.0)
+    finding, trace, _ = bet_on_steps(observations, inserted, CLAIM, alpha=1e-4, noise=1.0)
     assert (state, audit.trace) == (finding, trace)
 
 
 def test_units_are_those_of_the_shift() -> None:
     observations, inserted = training(50, seed=7)
-    plain, _ = compare_steps(observations, inserted, CLAIM, noise=1.0)
-    scaled, _ = compare_steps(-4.0 * observations, inserted, CLAIM, noise=4.0, shift=-4.0)
+    plain, *_ = bet_on_steps(observations, inserted, CLAIM, noise=1.0)
+    scaled, *_ = bet_on_steps(-4.0 * observations, inserted, CLAIM, noise=4.0, shift=-4.0)
     assert scaled.log_evidence == pytest.approx(plain.log_evidence)
 
 
@@ -76,8 +76,8 @@ def test_several_canaries_a_step_count_as_one_payoff_unless_independent() -> Non
     rng = np.random.default_rng(8)
     inserted = rng.random((30, 6)) < 0.5
     observations = inserted + 0.25 * rng.normal(size=(30, 6))
-    averaged, _ = compare_steps(observations, inserted, CLAIM, alpha=1e-9)
-    product, _ = compare_steps(observations, inserted, CLAIM, alpha=1e-9, together="independent")
+    averaged, *_ = bet_on_steps(observations, inserted, CLAIM, alpha=1e-9)
+    product, *_ = bet_on_steps(observations, inserted, CLAIM, alpha=1e-9, together="independent")
     assert averaged.null is Null.EVERY_STEP
     assert product.null is Null.INDEPENDENT_CANARIES
     assert product.log_evidence > averaged.log_evidence
@@ -91,10 +91,10 @@ def test_a_coin_that_is_not_fair_is_made_fair(coin: float) -> None:
     """A bettor that always guesses the likelier label wins nothing from the coin alone."""
     rng = np.random.default_rng(9)
     inserted = rng.random(300) < coin
-    nothing, _ = compare_steps(rng.normal(size=300), inserted, GaussianDP(0.0), coin=coin, rng=1)
+    nothing, *_ = bet_on_steps(rng.normal(size=300), inserted, GaussianDP(0.0), coin=coin, rng=1)
     assert not nothing.refuted
     leak = inserted + 0.1 * rng.normal(size=300)
-    finding, _ = compare_steps(leak, inserted, GaussianDP(0.2), coin=coin, rng=2)
+    finding, *_ = bet_on_steps(leak, inserted, GaussianDP(0.2), coin=coin, rng=2)
     assert finding.refuted
     assert finding.guesses < 200
 
@@ -105,10 +105,10 @@ def test_what_is_no_training_is_refused() -> None:
     with pytest.raises(InvalidSamples, match="as many canaries as the first, 2, got 1 at step 2"):
         audit.see(0.1, 1)
     with pytest.raises(InvalidSamples, match=r"\(steps, canaries\)"):
-        compare_steps(np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), CLAIM)
+        bet_on_steps(np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), CLAIM)
     for settings in ({"coin": 1.0}, {"shift": 0.0}, {"together": "both"}):
         with pytest.raises(ValueError, match=next(iter(settings))):
-            StepAudit(CLAIM, **settings)  # type: ignore[arg-type]
+            StepAudit(CLAIM, **settings)
 
 
 def test_the_subsampled_score_is_the_log_likelihood_ratio() -> None:

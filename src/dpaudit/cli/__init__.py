@@ -15,6 +15,7 @@ from dpaudit.cli.replay import replay_command
 from dpaudit.cli.samples import samples_command
 from dpaudit.cli.saved import compare_command, report_command
 from dpaudit.cli.store import store_command
+from dpaudit.cli.training import training_command
 from dpaudit.cli.write import write_command
 from dpaudit.cli.zoo import demo_command, mechanisms_command
 
@@ -67,6 +68,7 @@ for command in (
     report_command,
     samples_command,
     store_command,
+    training_command,
     write_command,
 ):
     main.add_command(command)

@@ -142,6 +142,7 @@ def one_line_errors() -> AbstractContextManager[None]:
     expected = (
         errors.CannotUseStore,
         errors.DependentDraws,
+        errors.InvalidCanaries,
         errors.InvalidMechanism,
         errors.InvalidOutput,
         errors.InvalidSamples,

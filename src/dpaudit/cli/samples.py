@@ -76,6 +76,13 @@ def read_both(path: Path, neighbour_path: Path) -> tuple[Any, Any]:
     return _without_headers(_read_file(path), _read_file(neighbour_path))
 
 
+def read_table(path: Path) -> list[list[Any]]:
+    """The lines of a file, each a list of cells."""
+    found = _read_file(path)
+    rows = found.tolist() if hasattr(found, "tolist") else list(found)
+    return [list(row) if isinstance(row, list | tuple) else [row] for row in rows]
+
+
 def _read_file(path: Path) -> Any:
     """What is in a file, one output after another."""
     readers: dict[str, Callable[[Path], Any]] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.neighbours import NO_DATASETS
-from dpaudit.report import figures, wording
+from dpaudit.report import figures, training, wording
 from dpaudit.report.code import event_code
 from dpaudit.report.figures.canvas import as_svg, needed
 from dpaudit.report.files import write_whole
@@ -123,6 +123,7 @@ def page_of(audit: Audit) -> dict[str, Any]:
         "found": list(_found(audit)),
         "strongest": [] if strongest is None else compared(strongest.pair),
         "searched": list(_searched(audit)),
+        "training": [] if audit.training is None else training.found_under(audit),
         "tried": best[:_MAX_TRIED],
         "detectable": wording.detectable(audit),
         "cost": list(_cost(audit)),
@@ -136,6 +137,11 @@ def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "claim", one_line(str(audit.claim), _MAX_NAME)
     yield "largest privacy loss certified", wording.least_leak(audit) or "nothing"
     yield "false accusation", f"at most {upper(audit.alpha)}"
+    if audit.training is not None:
+        yield "tested", audit.training.null.value
+        yield "p-value", f"at most {upper(audit.evidence.p_value)}"
+        yield "canaries", f"{audit.samples:,}"
+        return
     yield "e-value", wording.e_value(audit)
     yield "draws", f"{audit.samples:,}"
     yield "pairs tried", f"{audit.pairs_tried:,}"
@@ -144,13 +150,15 @@ def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
 def _notes(audit: Audit) -> Iterator[str]:
     if audit.interrupted:
         yield wording.INTERRUPTED
+    if audit.training is not None:
+        yield training.meaning_of(audit.training)
     match audit.verdict.value:
         case "refuted":
-            if audit.counterexample is None:
+            if audit.counterexample is None and audit.training is None:
                 yield wording.NO_EVENT
             yield wording.chance("an audit", audit.alpha)
         case "not refuted":
-            yield wording.CAUTION
+            yield wording.CAUTION if audit.training is None else training.CAUTION
             if leaks := wording.leaks(audit):
                 yield f"Certified: {leaks}. No smaller {audit.symbol} holds."
         case "undecided":
@@ -190,6 +198,11 @@ def _shown(heading: str, found: Counterexample, sentences: tuple[str, ...]) -> d
 def _searched(audit: Audit) -> Iterator[tuple[str, str]]:
     if audit.neighbours:
         yield "neighbours", one_line(audit.neighbours, 400)
+    if audit.training is not None:
+        yield "canaries", training.canaries_in_words(audit.training)
+        if separations := training.separations_in_words(audit.training):
+            yield "scores", separations
+        return
     yield "pairs tried", f"{audit.pairs_tried:,}"
     yield "tester", one_line(audit.tester, _MAX_NAME)
     if audit.floats == "bits":
@@ -197,8 +210,12 @@ def _searched(audit: Audit) -> Iterator[tuple[str, str]]:
 
 
 def _cost(audit: Audit) -> Iterator[tuple[str, str]]:
-    yield "draws", f"{audit.samples:,}"
-    yield "time", duration(audit.seconds)
+    if audit.training is None:
+        yield "draws", f"{audit.samples:,}"
+    else:
+        yield "trainings", f"{audit.training.runs:,}"
+    if audit.training is None or audit.seconds > 0.0:
+        yield "time", duration(audit.seconds)
     yield "seed", str(audit.rng_seed)
     if audit.counterexample is not None and audit.counterexample.seed:
         yield "seed of the event's draws", str(audit.counterexample.seed)

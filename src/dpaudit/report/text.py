@@ -13,13 +13,20 @@ from typing import TYPE_CHECKING
 
 from dpaudit.claims import Scalable
 from dpaudit.neighbours import Pair
-from dpaudit.report import wording
+from dpaudit.report import training, wording
 from dpaudit.report.pinning import Pin, pin_of
 from dpaudit.report.showing import count, dataset, duration, lower, one_line, short_count, upper
 from dpaudit.report.wording import GLUE, MAX_NAME, broken, glued, noted
 
 if TYPE_CHECKING:
-    from dpaudit.results import Audit, Counterexample, PairRecord, Progress, Replayed
+    from dpaudit.results import (
+        Audit,
+        Counterexample,
+        PairRecord,
+        Progress,
+        Replayed,
+        TrainingEvidence,
+    )
 
 WIDTH = 72  # beside the margin of a failed test this still fits into 80 columns
 FIRST_WIDTH = 46  # of a failed test's first line, which pytest begins with the name of the error
@@ -130,6 +137,8 @@ def _meaning_of_replay(found: Replayed) -> str:
 
 
 def _findings(audit: Audit) -> list[list[str]]:
+    if audit.training is not None:
+        return _of_training(audit, audit.training)
     if audit.verdict.value == "undecided":
         return [_sentences(*wording.undecided(audit)), _strongest(audit.strongest)]
     if audit.verdict.value == "not refuted":
@@ -146,6 +155,32 @@ def _findings(audit: Audit) -> list[list[str]]:
         _sentences(*wording.against(audit.claim, found), chance),
         _sentences(*wording.floating(found, audit.simplest)),
         _simplest(audit),
+    ]
+
+
+def _of_training(audit: Audit, seen: TrainingEvidence) -> list[list[str]]:
+    """The meaning of the verdict, then every test under its null, then the canaries."""
+    match audit.verdict.value:
+        case "refuted":
+            said: tuple[str, ...] = (wording.chance("an audit", audit.alpha),)
+        case "undecided":
+            said = wording.undecided(audit)
+        case _:
+            said = (training.CAUTION,)
+    found: dict[str, list[str]] = {}
+    for number, each in enumerate(training.found_under(audit)):
+        heading = f"{each.null}{' (decides)' if number == 0 else ''}:"
+        lines = found.setdefault(each.null, [f"{INDENT}{heading[0].upper()}{heading[1:]}"])
+        lines += _wrapped(f"{each.test}: {each.said}", first=2 * INDENT, rest=3 * INDENT, most=3)
+    separations = training.separations_in_words(seen)
+    return [
+        _sentences(*said, training.meaning_of(seen)),
+        *found.values(),
+        [
+            *_row("at best", training.found_under(audit)[0].at_best or "no bound to give"),
+            *_row("canaries", training.canaries_in_words(seen)),
+            *(_row("scores", separations) if separations else []),
+        ],
     ]
 
 
@@ -190,6 +225,8 @@ def _tallies(found: Counterexample) -> list[str]:
 
 
 def _searched(audit: Audit) -> list[str]:
+    if audit.training is not None:
+        return _row("neighbours", audit.neighbours)
     if audit.is_replay:
         again = "a known counterexample, its event counted again on fresh draws"
         return _row("searched", f"nothing: {again}")
@@ -204,6 +241,10 @@ def _searched(audit: Audit) -> list[str]:
 def _cost(audit: Audit) -> list[str]:
     event = audit.counterexample
     again = "" if event is None or not event.seed else f"; the event's draws: {event.seed}"
+    if audit.training is not None:
+        spent = f", {duration(audit.seconds)}" if audit.seconds > 0.0 else ""
+        cost = f"{count(audit.training.runs, 'training')}{spent}"
+        return [*_row("cost", cost), *_row("seed", f"{audit.rng_seed}")]
     return [
         *_row("cost", f"{count(audit.samples, 'draw')}, {duration(audit.seconds)}"),
         *_row("seed", f"{audit.rng_seed}{again}"),
@@ -211,6 +252,8 @@ def _cost(audit: Audit) -> list[str]:
 
 
 def _again(audit: Audit) -> list[str]:
+    if audit.training is not None:
+        return []
     if not audit.is_replay:
         return _row("replay", f"rng={audit.rng_seed} makes the same audit again")
     call = f"dpaudit.replay(known, mechanism, claim, alpha={audit.alpha!r}, rng={audit.rng_seed})"

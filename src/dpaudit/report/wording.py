@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dpaudit.betting import draws_for_leak, draws_wanted
 from dpaudit.bounds import round_down
 from dpaudit.claims import ApproxDP, Claim, PureDP, RenyiDP, Scalable, most_allowed, point_of
+from dpaudit.report import training
 from dpaudit.report.showing import apart, count, lower, one_line, power, upper
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def glued(text: str) -> str:
 def finding(audit: Audit, *notes: str) -> str:
     """What was found about which claim, with notes behind it in brackets."""
     name, claim = one_line(audit.mechanism, MAX_NAME), glued(one_line(str(audit.claim), MAX_NAME))
+    if audit.training is not None:  # no bound is ever said without what it rests on
+        notes = (training.tested(audit.training), *notes)
     if audit.refuted:
         said = broken(audit.claim, audit.lower_bound, claim, delta=_delta_to_say(audit))
         return noted(f"{name} {said}", *notes)
@@ -66,7 +69,11 @@ def noted(text: str, *notes: str) -> str:
     >>> noted("a", "b", "c").replace(GLUE, " "), noted("a")
     ('a (b, c)', 'a')
     """
-    return f"{text} {glued('(' + ', '.join(notes) + ')')}" if notes else text
+    return f"{text} ({', '.join(map(_glued_if_short, notes))})" if notes else text
+
+
+def _glued_if_short(note: str) -> str:
+    return glued(note) if len(note) <= MAX_NAME else note
 
 
 def broken(claim: Claim, bound: float | None, name: str, *, delta: float | None = None) -> str:
@@ -160,6 +167,12 @@ def e_value(audit: Audit) -> str:
 
 def undecided(audit: Audit) -> tuple[str, str]:
     """Why an audit is undecided, and what would decide it."""
+    if audit.training is not None:
+        why = (
+            f"The evidence leans against the claim: a p-value of {upper(audit.evidence.p_value)}, "
+            f"where a refutation needs {lower(audit.alpha)}."
+        )
+        return why, "More canaries, or more runs, may decide it."
     if audit.evidence.is_leaning:
         why = (
             f"The evidence leans against the claim: e-value {e_value(audit)}, where a refutation "

@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike
 from dpaudit.arrays import Floats
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations import needed
-from dpaudit.training.batches import NOBODY, Batches
 from dpaudit.results import Null
+from dpaudit.training.batches import NOBODY, Batches
 
 SIZE = 1000.0  # of a canary's gradient before clipping, in clipping norms
 _NAME = "dpaudit_canary_head"

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpaudit.architecture import Claim, Scalable
 from dpaudit.results import Finding, Null
 from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
-from dpaudit.training.levels import climb, first_of_block, highest, reached
+from dpaudit.training.levels import climb, highest, last_of_block, reached
 from dpaudit.training.reference import MOST_SHIFT, shift_for_accuracy
 from dpaudit.training.trade_off import remembered
 
@@ -174,9 +174,15 @@ def count_finding(
 
 
 def plan_at(test: CountTest, claim: Scalable, level: float, *, canaries: int, alpha: float) -> Plan:
-    """The plan for a level of the claim; like every plan it is made before any score is seen."""
-    first = claim.with_strength(first_of_block(claim, level))
-    return plan(test, first, canaries=canaries, alpha=alpha)
+    """The plan for a level of the claim; like every plan it is made before any score is seen.
+
+    It is that of the last level of its block: what can be refuted there can be refuted below.
+    """
+    for planned in (last_of_block(claim, level), level):
+        found = plan(test, claim.with_strength(planned), canaries=canaries, alpha=alpha)
+        if not found.hopeless:
+            break
+    return found
 
 
 @remembered

@@ -33,9 +33,9 @@ from numpy.typing import ArrayLike
 from dpaudit.arrays import Floats
 from dpaudit.errors import InvalidCanaries
 from dpaudit.integrations import opacus_item
+from dpaudit.results import Null
 from dpaudit.training.batches import Batches
 from dpaudit.training.canary_scores import CanaryScore
-from dpaudit.results import Null
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy.typing as npt
 
 from dpaudit.architecture import Claim
-from dpaudit.training.counted_guesses import count_finding
 from dpaudit.results import Finding
+from dpaudit.training.counted_guesses import count_finding
 from dpaudit.training.trade_off import least_wrong
 
 _SLACK = 1e-9  # relative: more than all rounding errors of a recursion together

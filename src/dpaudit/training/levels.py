@@ -10,7 +10,7 @@ from dpaudit.architecture import Claim, Scalable
 from dpaudit.claims import HIGHEST_LEVEL, ApproxDP, point_of
 
 STEP = 1.02  # a bound loses at most two per cent to the steps between levels
-BLOCK = 8  # levels that are tested by the same plan
+BLOCK = 4  # levels that are tested by the same plan
 STEPS_BELOW = 150  # from a twentieth of the claim
 STEPS_ABOVE = 450  # to far more than any run of training can show
 
@@ -62,18 +62,18 @@ def highest(claim: Scalable, possible: Callable[[float], bool]) -> float:
     return every[low] if low >= 0 else 0.0
 
 
-def first_of_block(claim: Scalable, level: float) -> float:
-    """The lowest level of the block that a level is in: a block has one plan.
+def last_of_block(claim: Scalable, level: float) -> float:
+    """The highest level of the block that a level is in; the claim is the last of its block.
 
     >>> from dpaudit.claims import GaussianDP
-    >>> print(first_of_block(GaussianDP(2.0), 2.0 * STEP**9) == 2.0 * STEP**8)
-    True
+    >>> last_of_block(GaussianDP(2.0), 2.0), last_of_block(GaussianDP(2.0), 2.0 / STEP**3)
+    (2.0, 2.0)
     """
     base = claim.strength or 1.0
     if level <= 0.0:
         return level
     step = round(math.log(level / base) / math.log(STEP))
-    return base * STEP ** (step - step % BLOCK)
+    return base * STEP ** (step + -step % BLOCK)
 
 
 def reached(claim: Scalable, bound: float | None) -> bool:

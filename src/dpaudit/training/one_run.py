@@ -63,7 +63,7 @@ def one_run(
     >>> scores = np.random.default_rng(1).normal(size=1000) + 2.0 * plan.bits
     >>> audit = one_run(scores, plan, GaussianDP(1.0), name="train", rng=7)
     >>> print(repr(audit).replace(" (tested", chr(10) + "(tested"))
-    <Audit REFUTED: train is not 1-GDP: mu >= 1.2
+    <Audit REFUTED: train is not 1-GDP: mu >= 1.4
     (tested: any mechanism with this claim, alpha = 0.05)>
     >>> [(finding.null.name, finding.refuted) for finding in audit.training.findings[:2]]
     [('ANY_MECHANISM', True), ('INDEPENDENT_CANARIES', True)]

@@ -14,10 +14,10 @@ from dpaudit.arrays import Floats, Labels
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations import opacus_claim, opacus_seeded, opacus_undone
 from dpaudit.mechanism import name_of
+from dpaudit.results import Null
 from dpaudit.training.batches import Batches, check_loader, is_poisson, loader_with
 from dpaudit.training.canaries import Canaries
 from dpaudit.training.canary_head import CanaryHead
-from dpaudit.results import Null
 from dpaudit.training.training import Training, checked_scores
 
 

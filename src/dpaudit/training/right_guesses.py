@@ -10,8 +10,8 @@ import numpy.typing as npt
 from dpaudit.architecture import Claim
 from dpaudit.claims import point_of
 from dpaudit.errors import UnsupportedClaim
-from dpaudit.training.counted_guesses import count_finding
 from dpaudit.results import Finding
+from dpaudit.training.counted_guesses import count_finding
 
 _SLACK = 1e-9  # relative: more than the errors of the binomial tails
 

@@ -17,17 +17,19 @@ from dpaudit.architecture import Claim, Scalable
 from dpaudit.arrays import Floats, Labels
 from dpaudit.claims import point_of
 from dpaudit.errors import InvalidSamples
-from dpaudit.training.counted_guesses import CountTest, plan
-from dpaudit.training.error_recursion import ErrorRecursion
 from dpaudit.results import Finding, Null
+from dpaudit.training.counted_guesses import CountTest, plan, plan_at
+from dpaudit.training.error_recursion import ErrorRecursion
 from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
-from dpaudit.training.levels import climb, first_of_block, highest, reached
+from dpaudit.training.levels import climb, highest, reached
 from dpaudit.training.stopped_wealth import learned_accuracies, planned_shift, play, stakes
 
 Run = tuple[npt.ArrayLike, npt.ArrayLike]  # the scores of its canaries and their bits
 _SLACK = 1e-9
 # Levels at which a p-value is looked at, and weights that add up to less than 1.
-_LOOKS = tuple((10.0 ** (-step / 2.0), 1.0 / ((step + 1) * (step + 2))) for step in range(25))
+_LOOKS: tuple[tuple[float, float], ...] = tuple(
+    (10.0 ** (-step / 2.0), 1.0 / ((step + 1) * (step + 2))) for step in range(25)
+)
 
 
 def combined_runs(
@@ -102,7 +104,7 @@ def least_look(test: CountTest, claim: Claim, *, canaries: int, hits: Guessed, a
             claim, canaries=canaries, guesses=hits.made, right=hits.right, alpha=looks[middle]
         )
         low, high = (low, middle) if refuted else (middle, high)
-    return looks[high]
+    return float(looks[high])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +126,13 @@ class _Share:
     def aim(self) -> float:
         """The p-value that is enough if every run reaches it: half the root of alpha."""
         return float(0.5 * self.alpha ** (1.0 / self.planned))
+
+    def of_wealth(self, boldest_charge: float) -> float:
+        """The alpha at which a run's bets would stop, if it stood alone.
+
+        It is the alpha of all, unless the charge for delta would then make the bets timid.
+        """
+        return max(self.alpha, min(4.0 * boldest_charge, self.aim))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,16 +179,18 @@ def _of_one_run(
     """The logarithm of the e-value of one run, its guesses and how many of them are right."""
     if point := point_of(claim):
         epsilon = point[0] if level is None else level
-        terms = stakes(epsilon, point[1], canaries=run.canaries, alpha=share.alpha)
+        aim = share.of_wealth(run.canaries * point[1] * math.exp(-epsilon))
+        terms = stakes(epsilon, point[1], canaries=run.canaries, alpha=aim)
         shift = planned_shift(terms, share.planned * run.canaries)
         bets = play(run.hits, run.learned, terms, canaries=run.canaries, shift=shift)
         return bets.log_evidence, bets.guesses, bets.right
-    planned, tested = claim, claim
-    if level is not None and isinstance(claim, Scalable):
-        planned = claim.with_strength(first_of_block(claim, level))
+    test, canaries, tested = ErrorRecursion(), run.canaries, claim
+    if level is None or not isinstance(claim, Scalable):
+        planned = plan(test, claim, canaries=canaries, alpha=share.aim)
+    else:
         tested = claim.with_strength(level)
-    test, canaries = ErrorRecursion(), run.canaries
-    made = plan(test, planned, canaries=canaries, alpha=share.aim).guesses
+        planned = plan_at(test, claim, level, canaries=canaries, alpha=share.aim)
+    made = planned.guesses
     hits = Guessed(made=made, right=int(run.hits[:made].sum()))
     chance = least_look(test, tested, canaries=canaries, hits=hits, aim=share.aim)
     return evidence_of(chance, share.aim), made, hits.right

@@ -18,8 +18,10 @@ import numpy as np
 
 from dpaudit.architecture import Claim
 from dpaudit.arrays import Floats, Labels
+from dpaudit.auditing import entropy_of
 from dpaudit.errors import InvalidSamples
-from dpaudit.results import Finding, Null
+from dpaudit.results import Audit, Finding, Null
+from dpaudit.training.conclusion import Audited, Seen, concluded
 from dpaudit.training.gaussian_hand import GaussianHand
 from dpaudit.training.hands import GuessingHand, Hands, Trace
 from dpaudit.training.independent import check_settings, checked_canaries
@@ -155,8 +157,9 @@ def compare_steps(
     shift: float = 1.0,
     coin: float = 0.5,
     together: Together = "averaged",
+    name: str = "the training",
     rng: np.random.Generator | int | None = None,
-) -> tuple[Finding, Trace]:
+) -> Audit:
     """Audit a training whose observations are all there: a `StepAudit` that sees every step.
 
     `observations` has one entry for each step, the observation along the canary of that step, and
@@ -168,23 +171,44 @@ def compare_steps(
     >>> rng = np.random.default_rng(0)
     >>> inserted = rng.random(1000) < 0.5
     >>> observations = inserted + 0.5 * rng.normal(size=1000)  # half the noise that is claimed
-    >>> finding, trace = compare_steps(observations, inserted, GaussianDP(1.0), noise=1.0)
-    >>> finding.refuted, trace.refuted_after < 1000
-    (True, True)
+    >>> audit = compare_steps(observations, inserted, GaussianDP(1.0), noise=1.0, rng=7)
+    >>> audit.refuted, audit.samples < 1000, audit.training.null.name
+    (True, True, 'EVERY_STEP')
     """
-    numbers, labels = checked_canaries(observations, inserted)
-    audit = StepAudit(
-        claim, alpha=alpha, noise=noise, shift=shift, coin=coin, together=together, rng=rng
+    seed = entropy_of(rng)
+    settings: dict[str, Any] = {"noise": noise, "shift": shift, "coin": coin, "together": together}
+    found, trace, steps = bet_on_steps(
+        observations, inserted, claim, alpha=alpha, rng=seed, **settings
     )
+    audited = Audited(
+        name=name,
+        claim=claim,
+        alpha=float(alpha),
+        what="observations of steps",
+        neighbours="a canary in a step, or none",
+        seed=seed,
+    )
+    numbers, labels = checked_canaries(observations, inserted)
+    seen = Seen(scores=numbers[:steps], bits=labels[:steps])
+    return concluded(audited, [seen], [found], trace=trace)
+
+
+def bet_on_steps(
+    observations: Any, inserted: Any, claim: Claim, **settings: Any
+) -> tuple[Finding, Trace, int]:
+    """What a `StepAudit` finds, the wealth over the steps, and how many it saw: it stops early."""
+    numbers, labels = checked_canaries(observations, inserted)
     if numbers.ndim > 2:
         raise InvalidSamples(
             f"observations must have the shape (steps,) or (steps, canaries), got {numbers.shape}."
         )
+    audit, steps = StepAudit(claim, **settings), 0
     for observation, label in zip(numbers, labels, strict=True):
         audit.play(np.atleast_1d(observation), np.atleast_1d(label))
+        steps += 1
         if audit.refuted:
             break
-    return audit.finding, audit.trace
+    return audit.finding, audit.trace, steps
 
 
 def _shares(plain: float) -> tuple[float, ...]:

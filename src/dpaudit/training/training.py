@@ -12,8 +12,8 @@ from dpaudit.architecture import Claim
 from dpaudit.arrays import Counts, Floats, Labels
 from dpaudit.errors import InvalidOutput, WrongLength
 from dpaudit.mechanism import name_of
-from dpaudit.training.canaries import Canaries
 from dpaudit.results import Null
+from dpaudit.training.canaries import Canaries
 
 ADD_OR_REMOVE = "add or remove one canary"
 

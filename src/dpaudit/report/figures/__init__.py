@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpaudit.report.figures.canvas import FigureKind
 from dpaudit.report.figures.curves import CURVE, TRADE_OFF
 from dpaudit.report.figures.draws import EVIDENCE, NO_OUTPUTS, OUTPUTS, SEARCH, outlines
+from dpaudit.report.figures.trainings import ERRORS, SCORES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +38,19 @@ class Plots:
         """What each pair earned and how many draws it got; ValueError without a history."""
         return SEARCH.draw(self.audit)
 
+    def scores(self) -> Figure:
+        """The scores of the canaries of a training; ValueError for another audit."""
+        return self._of_training(SCORES)
+
+    def errors(self) -> Figure:
+        """The errors of guessing by the score of a canary; ValueError for another audit."""
+        return self._of_training(ERRORS)
+
+    def _of_training(self, kind: FigureKind) -> Figure:
+        if kind not in kinds_of(self.audit):
+            raise ValueError("No scores of canaries: this is no audit of a training.")
+        return kind.draw(self.audit)
+
     def trade_off(self) -> Figure:
         """False negatives over false positives: the claim's region and the certified event."""
         return TRADE_OFF.draw(self.audit)
@@ -44,6 +58,10 @@ class Plots:
 
 def kinds_of(audit: Audit) -> list[FigureKind]:
     """The figures for a page: those in which the audit has something to show."""
+    if audit.training is not None:
+        kinds = [SCORES] if audit.outputs else []
+        kinds += [ERRORS] if audit.training.errors else []
+        return [*kinds, EVIDENCE] if len(audit.evidence.trace) > 1 else kinds
     kinds = [OUTPUTS] if outlines(audit) else []
     kinds += [CURVE, TRADE_OFF, EVIDENCE]
     return [*kinds, SEARCH] if len(audit.history) > 1 else kinds

@@ -45,7 +45,7 @@ def _draw_outputs(audit: Audit) -> Figure:
         raise ValueError(f"{NO_OUTPUTS} Audit again: dpaudit.audit(...) keeps them.")
     figure, drawn = canvas.panels(len(kept), height=3.1 if len(kept) == 1 else 2.4 * len(kept))
     for panel, outline in zip(drawn, kept, strict=True):
-        _draw_place(panel, outline)
+        draw_place(panel, outline)
     low, high = drawn[0].get_ylim()
     drawn[0].set_ylim(low, 1.35 * high)  # room for the legend
     canvas.legend(drawn[0], loc="upper left", ncols=2, borderaxespad=0.2)
@@ -64,15 +64,19 @@ def _outputs_in_words(audit: Audit) -> str:
     )
 
 
-def _draw_place(panel: Axes, outline: OutputHistogram) -> None:
+def draw_place(
+    panel: Axes, outline: OutputHistogram, *, names: tuple[str, str] = ("on A", "on B")
+) -> None:
+    """Bars of both sides at one place of the output, one upwards and one downwards."""
     edges, order = _laid_out(outline)
     hit = any(outline.data_hits) or any(outline.neighbour_hits)
-    data = ("A", 1.0, outline.data, outline.data_hits, canvas.DATA_COLOURS)
-    neighbour = ("B", -1.0, outline.neighbour, outline.neighbour_hits, canvas.NEIGHBOUR_COLOURS)
+    above, below = names
+    data = (above, 1.0, outline.data, outline.data_hits, canvas.DATA_COLOURS)
+    neighbour = (below, -1.0, outline.neighbour, outline.neighbour_hits, canvas.NEIGHBOUR_COLOURS)
     for name, sign, counts, hits, (dark, pale) in (data, neighbour):
         total = max(sum(counts), 1)
         whole, part = (sign * (np.array([*row, 0]) / total)[order] for row in (counts, hits))
-        said = f"on {name}, in the event" if hit else f"on {name}"
+        said = f"{name}, in the event" if hit else name
         panel.stairs(whole, edges, fill=True, color=pale, label=None if hit else said)
         if hit:
             panel.stairs(part, edges, fill=True, color=dark, label=said)
