@@ -17,7 +17,7 @@ it. `observed` yields the number and the coin, step after step, for any bug of `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +65,7 @@ def noise_of_step(way: str) -> float:
     return SIGMA / np.sqrt(2.0) if way == RECORD else SIGMA
 
 
-def observed(bug: Bug, way: str, seed: int) -> Iterator[tuple[float, bool]]:
+def observed(bug: Bug, way: str, seed: int) -> Generator[tuple[float, bool], None, None]:
     """Train on and on: of each step what it showed along the canary, and whether that was in."""
     made, loss = made_private(bug)
     module, optimizer = made["module"], made["optimizer"]
@@ -98,7 +98,7 @@ def observed(bug: Bug, way: str, seed: int) -> Iterator[tuple[float, bool]]:
 
 def along_canary(gradients: Any, batch: Batch, optimizer: Any) -> float:
     """The gradient along the canary that is looked at, in units of the clipping norm."""
-    return float(gradients[batch.watched, 0]) * optimizer.expected_batch_size / CLIP
+    return float(gradients[batch.watched, 0] * optimizer.expected_batch_size / CLIP)
 
 
 def direction(module: Any) -> list[Any]:
@@ -114,7 +114,7 @@ def between(released: Any, beside: list[Any], module: Any, optimizer: Any) -> fl
     scale = optimizer.expected_batch_size / CLIP
     model = list(module.parameters())[:-1]
     theirs = sum(float((w.grad * row).sum()) for w, row in zip(model, beside, strict=True))
-    return 0.5 + 0.5 * scale * (float(released[0, 0]) - theirs)
+    return float(0.5 + 0.5 * scale * (released[0, 0] - theirs))
 
 
 def batches_of(
