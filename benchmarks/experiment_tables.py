@@ -277,7 +277,10 @@ def peers_table(lines: list[Line]) -> list[list[str]]:
         return f"{float(line['epsilon']):.2f}" if line else "-"
 
     def accused(line: Line | None) -> str:
-        return f"{line['accused']} of {line['runs']}" if line else "-"
+        if line is None:
+            return "-"
+        stopped = f", {line['stopped']} errors" if line["stopped"] != "0" else ""
+        return f"{line['accused']} of {line['runs']}{stopped}"
 
     rows = [
         [

@@ -17,67 +17,24 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module, metadata
-from importlib.util import find_spec
+from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # whose tables and runs are shared
 
 import numpy as np
+from asked_peers import ALPHA, DELTA, PEERS, Peer, Scores, epsilon_of
 from digits import BUGS, claimed_mu, load, path_of
 from leaks import Independent, Leak, Shared, Tail, coins
 from many_runs import INTERRUPTED, entropy, run_all
 from study import Kept, add_options
 from tables import Column, number, save, show
 
-from dpaudit.architecture import Claim
-from dpaudit.arrays import Floats, Labels
-from dpaudit.claims import GaussianDP
-from dpaudit.training.any_mechanism import TESTS
-from dpaudit.training.independent import independent
-from dpaudit.training.levels import point_claim
-
 RESULTS = Path(__file__).parent / "results"
 SEED = 20_261_123
-ALPHA, DELTA = 0.05, 1e-5
 SLOW_RUNS = 50  # of a source, in which peers are asked that take seconds
-GRID = 1_000  # points of Opake's integrals: the fewest that it allows
-WHATEVER, CURVE, SAID = "nothing", "a Gaussian curve", "nothing, it says"
-COINS, BOTH = "independent canaries", "independent canaries, a Gaussian curve"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
-    """The scores of one run; `mu` is the Gaussian curve of the claim, `epsilon` what it implies."""
-
-    scores: Floats
-    bits: Labels
-    mu: float
-    epsilon: float
-    seed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
-    """Whose bound it is, in its own words; what it assumes; which package it needs.
-
-    One that is `slow` is asked in the first runs of a source only.
-    """
-
-    name: str
-    said: str
-    assumes: str
-    package: str
-    bound: Callable[[Scores], float]
-    slow: bool = False
-
-    @property
-    def installed(self) -> bool:
-        """Whether it can be asked here."""
-        return self.package == "dpaudit" or find_spec(_MODULES[self.package]) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +68,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What every peer that is installed says of one run, and the epsilon that is claimed."""
+    """What every peer that is installed says of one run, and the epsilon that is claimed.
+
+    None stands for a peer that stopped with an error.
+    """
 
     claimed: float
-    epsilons: dict[str, float]
+    epsilons: dict[str, float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +82,7 @@ class Line:
     """A source and a peer: a line of `training_peers.csv`.
 
     `truth` says whether the scores keep what is claimed. `accused` counts the runs whose bound is
-    not below it.
+    not below it, and `stopped` those in which the peer stopped with an error.
     """
 
     source: str
@@ -135,133 +95,9 @@ class Line:
     assumes: str
     alpha: float
     runs: int
+    stopped: int
     epsilon: float
     accused: int
-
-
-def of_jax_privacy(method: str) -> Callable[[Scores], float]:
-    """A method of `jax_privacy.auditing.CanaryScoreAuditor`."""
-
-    def bound(given: Scores) -> float:
-        auditor = import_module("jax_privacy.auditing").CanaryScoreAuditor(
-            given.scores[given.bits], given.scores[~given.bits]
-        )
-        return float(getattr(auditor, method)(significance=ALPHA, delta=DELTA))
-
-    return bound
-
-
-def of_opake(method: str, **settings: Any) -> Callable[[Scores], float]:
-    """A method of `opake.auditing.one_run`, whose partition is made from our coins."""
-
-    def bound(given: Scores) -> float:
-        auditing, types = import_module("opake.auditing"), import_module("opake.auditing.types")
-        ids = np.arange(len(given.bits))
-        partition = types.CoinFlip(
-            num_canaries=len(ids),
-            canary_indices=ids,
-            _in_mask=given.bits,
-            in_indices=ids[given.bits],
-            out_indices=ids[~given.bits],
-        )
-        named = auditing.canary_scores(given.scores, canary_indices=ids)
-        estimate = getattr(auditing.one_run(named, coin_flip=partition), method)(**settings)
-        return float(estimate.epsilon_at(delta=DELTA, significance=ALPHA))
-
-    return bound
-
-
-def of_ours(test: str) -> Callable[[Scores], float]:
-    """A test of this library for any mechanism, or for a Gaussian curve."""
-
-    def bound(given: Scores) -> float:
-        claim: Claim | None = GaussianDP(given.mu)
-        if test != "error recursion":
-            claim = point_claim(GaussianDP(given.mu), DELTA)
-        assert claim is not None  # Gaussian claims imply one
-        found = TESTS[test](given.scores, given.bits, claim, ALPHA).lower_bound
-        assert found is not None  # both kinds of claims have a strength
-        return epsilon_of(found) if test == "error recursion" else found
-
-    return bound
-
-
-def one_wealth(given: Scores) -> float:
-    """The bets of this library on independent canaries."""
-    found, _ = independent(given.scores, given.bits, GaussianDP(given.mu), ALPHA, rng=given.seed)
-    assert found.lower_bound is not None  # Gaussian claims have a strength
-    return epsilon_of(found.lower_bound)
-
-
-def epsilon_of(mu: float) -> float:
-    """The epsilon of a Gaussian curve at delta 1e-5; 0 for a mu of 0."""
-    point = point_claim(GaussianDP(mu), DELTA) if mu > 0 else None
-    return 0.0 if point is None else point.strength
-
-
-_MODULES = {"jax-privacy": "jax_privacy", "opake-auditing": "opake"}
-_JAX = [
-    ("epsilon_clopper_pearson", "epsilon lower bound", COINS),
-    ("epsilon_from_gdp", "an estimate for epsilon with GDP", BOTH),
-    ("epsilon_one_run", "lower bound on epsilon", WHATEVER),
-    ("epsilon_one_run_fdp", "lower bound on epsilon", CURVE),
-]
-_OPAKE: list[tuple[str, str, dict[str, Any]]] = [
-    ("gdp", "μ-GDP order-statistics audit", {"grid_size": GRID}),
-    ("eps_delta", "mechanism-agnostic order-statistics audit", {}),
-]
-PEERS = [
-    *(
-        Peer(
-            name=f"jax_privacy, {method}",
-            said=said,
-            assumes=assumes,
-            package="jax-privacy",
-            bound=of_jax_privacy(method),
-        )
-        for method, said, assumes in _JAX
-    ),
-    *(
-        Peer(
-            name=f"Opake, {method}",
-            said=said,
-            assumes=BOTH if method == "gdp" else SAID,
-            package="opake-auditing",
-            bound=of_opake(method, **settings),
-            slow=method == "gdp",
-        )
-        for method, said, settings in _OPAKE
-    ),
-    Peer(
-        name="right guesses",
-        said="Steinke, Nasr and Jagielski 2023, ours",
-        assumes=WHATEVER,
-        package="dpaudit",
-        bound=of_ours("right guesses"),
-    ),
-    Peer(
-        name="error recursion",
-        said="Mahloujifar, Melis and Chaudhuri 2024, ours",
-        assumes=CURVE,
-        package="dpaudit",
-        bound=of_ours("error recursion"),
-    ),
-    Peer(
-        name="stopped wealth",
-        said="certified epsilon",
-        assumes=WHATEVER,
-        package="dpaudit",
-        bound=of_ours("stopped wealth"),
-    ),
-    Peer(
-        name="one wealth over canaries",
-        said="certified mu",
-        assumes=BOTH,
-        package="dpaudit",
-        bound=one_wealth,
-        slow=True,
-    ),
-]
 
 
 def sources(quick: bool = False) -> list[Source]:
@@ -309,14 +145,27 @@ def bounds_of(task: Task) -> Bounds:
     """Ask every peer that is installed."""
     given, early = scores_of(task), task.turn < SLOW_RUNS
     asked = [peer for peer in PEERS if peer.installed and (early or not peer.slow)]
-    return Bounds(claimed=given.epsilon, epsilons={one.name: one.bound(given) for one in asked})
+    said = {peer.name: _bound_of(peer, given) for peer in asked}
+    return Bounds(claimed=given.epsilon, epsilons=said)
+
+
+def _bound_of(peer: Peer, given: Scores) -> float | None:
+    """A peer's bound; what it raises is counted, and ours flies."""
+    try:
+        return peer.bound(given)
+    except ValueError as error:
+        if peer.package == "dpaudit":
+            raise
+        print(f"{peer.name} stopped: {error}", file=sys.stderr)
+        return None
 
 
 def lines_of(source: Source, runs: Sequence[Bounds]) -> list[Line]:
     """Sum up the runs of a source, a line for each peer that was asked."""
     claimed, found = runs[0].claimed, []
     for peer in PEERS:
-        epsilons = [run.epsilons[peer.name] for run in runs if peer.name in run.epsilons]
+        asked = [run.epsilons[peer.name] for run in runs if peer.name in run.epsilons]
+        epsilons = [epsilon for epsilon in asked if epsilon is not None]
         if not epsilons:
             continue
         found.append(
@@ -330,7 +179,8 @@ def lines_of(source: Source, runs: Sequence[Bounds]) -> list[Line]:
                 said=peer.said,
                 assumes=peer.assumes,
                 alpha=ALPHA,
-                runs=len(epsilons),
+                runs=len(asked),
+                stopped=len(asked) - len(epsilons),
                 epsilon=statistics.median(epsilons),
                 accused=sum(each >= claimed * (1.0 - 1e-9) for each in epsilons),
             )

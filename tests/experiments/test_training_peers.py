@@ -47,10 +47,10 @@ def test_slow_peers_are_asked_in_the_first_runs_only(peers: ModuleType) -> None:
 def test_a_bound_at_the_claim_or_above_is_an_accusation(peers: ModuleType) -> None:
     runs = [
         peers.Bounds(claimed=2.0, epsilons={"right guesses": epsilon})
-        for epsilon in (1.0, 1.5, 2.0, 3.0)
+        for epsilon in (1.0, 1.5, None, 2.0, 3.0)
     ]
     (line,) = peers.lines_of(source_named(peers, "Shared, mu 1, 1000"), runs)
-    assert (line.runs, line.epsilon, line.accused) == (4, 1.75, 2)
+    assert (line.runs, line.stopped, line.epsilon, line.accused) == (5, 1, 1.75, 2)
     assert line.assumes == "nothing"
 
 
