@@ -33,7 +33,7 @@ from dpaudit.integrations.opacus import claim_of
 from dpaudit.training import CanaryHead
 from dpaudit.training.batches import NOBODY, Batches, loader_with
 
-BATCH, RECORD, ORDER = "a batch", "one large record", "the order of an epoch"
+BATCH, RECORD, ORDER = "a batch", "one large record", "order of an epoch"
 WAYS = (BATCH, RECORD, ORDER)
 PLACES = round(1 / RATE)  # batches of an epoch
 LARGE = 1e4  # by which the record beside the canary is larger than a digit

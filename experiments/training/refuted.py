@@ -18,7 +18,7 @@ import argparse
 import statistics
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -27,7 +27,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # whose tables and seeds are shared
 
 import numpy as np
-from digit_steps import BATCH, ORDER, RECORD, claim_of_step, noise_of_step, observed
+from digit_steps import BATCH, ORDER, RECORD, WAYS, claim_of_step, noise_of_step, observed
 from digits import BUGS, RESULTS, Bug, claimed_mu, keep_run, load, path_of
 from many_runs import entropy
 from study import Kept
@@ -207,7 +207,8 @@ def steps_until(cell: Cell, turn: int) -> Outcome:
     """Bet on the steps of a training until the strict audit refutes, or has seen enough."""
     claim, noise = claim_of_step(cell.seen), noise_of_step(cell.seen)
     strict, loose = (StepAudit(claim, alpha=alpha, noise=noise) for alpha in (STRICT, LOOSE))
-    training = observed(cell.bug, cell.seen, entropy(SEED, cell.bug.place, len(cell.seen), turn))
+    seed = entropy(SEED, cell.bug.place, WAYS.index(cell.seen), turn)
+    training = observed(cell.bug, cell.seen, seed)
     for number_along, inserted in islice(training, cell.most):
         if not loose.refuted:
             loose.see(number_along, inserted)
@@ -278,31 +279,28 @@ def _claim(bug: Bug) -> Claim:
     return load(path_of(bug, CANARIES, 0, RESULTS))[1]
 
 
-def share(count: Callable[[Line], int | None]) -> Callable[[Line], str]:
-    """How many of the audits refuted."""
+def after(count: int, audits: int, draws: float | None) -> str:
+    """How many audits refuted, and after how many draws.
 
-    def text(line: Line) -> str:
-        return "-" if count(line) is None else f"{count(line)}/{line.audits}"
-
-    return text
+    >>> after(3, 3, 1118), after(0, 3, None)
+    ('3/3, 1,118', '0/3')
+    """
+    return f"{count}/{audits}" if draws is None else f"{count}/{audits}, {draws:,.0f}"
 
 
 COLUMNS: list[Column[Line]] = [
     Column("bug", lambda line: line.bug, "left"),
     Column("seen", lambda line: line.seen, "left"),
-    Column("at\n.05", share(lambda line: line.loose)),
-    Column("\nafter", lambda line: number(line.loose_draws)),
-    Column("at\n1e-6", share(lambda line: line.strict)),
-    Column("\nafter", lambda line: number(line.strict_draws)),
-    Column("\nof", lambda line: number(line.most)),
-    Column("claim\nalone", share(lambda line: line.whatever)),
-    Column("claimed\nepsilon", lambda line: number(line.claimed, 2)),
+    Column("at .05", lambda line: after(line.loose, line.audits, line.loose_draws), "left"),
+    Column("at 1e-6", lambda line: after(line.strict, line.audits, line.strict_draws), "left"),
+    Column("claim\nalone", lambda line: number(line.whatever)),
     Column("at\nleast", lambda line: number(line.epsilon, 2)),
     Column("if\nnormal", lambda line: number(line.epsilon_if_gaussian, 2)),
 ]
 NOTES = (
-    "after: canaries or steps, a median. claim alone: refuted at .05 whatever the canaries do.\n"
-    "at least: certified whatever they do. if normal: if they are independent and Gaussian."
+    "at: how many audits refuted, after how many canaries or steps (a median). claim alone: how\n"
+    "many refuted at .05 whatever the canaries do. at least: the epsilon certified whatever they\n"
+    "do. if normal: if they are independent and Gaussian."
 )
 
 

@@ -42,7 +42,7 @@ def cell_named(refuted: ModuleType, label: str) -> Any:
         ("none", "one large record", 0.5),  # the canary beside the record that stays where it was
         ("microbatches clipped together", "one large record", 1.0),  # it takes the record's place
         ("averaged gradient clipped", "one large record", 1.0),
-        ("fixed order", "the order of an epoch", 1.0),
+        ("fixed order", "order of an epoch", 1.0),
     ],
 )
 def test_without_noise_a_step_shows_how_far_the_canary_moves_it(
@@ -68,7 +68,7 @@ def test_the_bettor_finds_noise_that_comes_again_within_100_steps(refuted: Modul
 @pytest.mark.usefixtures("opacus")
 def test_a_right_training_is_not_refuted_step_by_step(refuted: ModuleType) -> None:
     """Null: exact; each way of looking errs at alpha 1e-6."""
-    for way in ("a batch", "one large record", "the order of an epoch"):
+    for way in ("a batch", "one large record", "order of an epoch"):
         cell = dataclasses.replace(cell_named(refuted, f"none, {way}"), most=30)
         assert refuted.steps_until(cell, 0).strict is None
 
