@@ -121,6 +121,9 @@ def sources(quick: bool = False) -> list[Source]:
         Source(place=7, name="mu 2", canaries=large, runs=few, leak=Independent(2.0), mu=2.0),
         Source(place=8, name="digits, correct", canaries=large, runs=1, bug="none"),
         Source(place=9, name="digits, noise halved", canaries=large, runs=1, bug="noise halved"),
+        Source(
+            place=10, name="pure noise", canaries=small, runs=few, leak=Independent(0.0), mu=0.1
+        ),
     ]
 
 

@@ -20,8 +20,8 @@ def source_named(peers: ModuleType, label: str) -> Any:
 
 def test_every_source_has_seeds_of_its_own_and_scores_for_each_canary(peers: ModuleType) -> None:
     sources = peers.sources()
-    assert [each.place for each in sources] == list(range(10))
-    assert len({each.label for each in sources}) == 10
+    assert [each.place for each in sources] == list(range(11))
+    assert len({each.label for each in sources}) == 11
     for source in sources:
         given = peers.scores_of(peers.Task(source=source, turn=0))
         assert given.scores.shape == given.bits.shape == (source.canaries,)
