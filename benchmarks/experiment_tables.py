@@ -265,13 +265,17 @@ def refuted_table(lines: list[Line]) -> list[list[str]]:
 
 
 def peers_table(lines: list[Line]) -> list[list[str]]:
-    """One line for each peer: its bounds, then how often it accuses scores on their claim."""
+    """One line for each peer: its bounds, then how often it accuses scores on their claim.
+
+    That is told of the sources that were run most often.
+    """
     cells = {(line["source"], line["canaries"], line["peer"]): line for line in lines}
     sources = list(dict.fromkeys((line["source"], line["canaries"]) for line in lines))
     claimed = {(line["source"], line["canaries"]): float(line["claimed"]) for line in lines}
     peers = {line["peer"]: line for line in lines}
     bounded = [each for each in sources if not each[0].startswith(("Shared", "Tail"))]
-    honest = [each for each in sources if cells[*each, lines[0]["peer"]]["truth"][0] == "k"]
+    most = max(int(line["runs"]) for line in lines)
+    often = [each for each in sources if int(cells[*each, lines[0]["peer"]]["runs"]) == most]
 
     def bound(line: Line | None) -> str:
         return f"{float(line['epsilon']):.2f}" if line else "-"
@@ -279,22 +283,22 @@ def peers_table(lines: list[Line]) -> list[list[str]]:
     def accused(line: Line | None) -> str:
         if line is None:
             return "-"
-        stopped = f", {line['stopped']} errors" if line["stopped"] != "0" else ""
+        stopped = f", stopped with an error: {line['stopped']}" if line["stopped"] != "0" else ""
         return f"{line['accused']} of {line['runs']}{stopped}"
 
     rows = [
         [
-            f"{name} {one['version']}".strip(),
+            name.replace(",", f" {one['version']},", 1),
             one["said"],
             one["assumes"],
             *(bound(cells.get((*source, name))) for source in bounded),
-            *(accused(cells.get((*source, name))) for source in honest),
+            *(accused(cells.get((*source, name))) for source in often),
         ]
         for name, one in peers.items()
     ]
     names = {each: f"{each[0]}, {int(each[1]):,} canaries" for each in sources}
     heads = [f"{names[each]} (claimed: {claimed[each]:.2f})" for each in bounded]
-    heads += [f"accused: {names[each]}" for each in honest]
+    heads += [f"accused: {names[each]}" for each in often]
     return [["peer", "its words", "assumes", *heads], *rows]
 
 
