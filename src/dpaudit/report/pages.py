@@ -159,7 +159,7 @@ def _notes(audit: Audit) -> Iterator[str]:
             yield wording.chance("an audit", audit.alpha)
         case "not refuted":
             yield wording.CAUTION if audit.training is None else training.CAUTION
-            if leaks := wording.leaks(audit):
+            if audit.training is None and (leaks := wording.leaks(audit)):
                 yield f"Certified: {leaks}. No smaller {audit.symbol} holds."
         case "undecided":
             yield from wording.undecided(audit)

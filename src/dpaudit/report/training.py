@@ -20,7 +20,9 @@ SHOWN_DELTA = 1e-5  # at which a Gaussian curve is said as an epsilon
 _MANY_TIMES_CHANCE = 3.0  # of the variance from run to run
 _HALVINGS = 60
 _MEANINGS = {
-    "any mechanism with this claim": "The bound holds whatever the canaries of a run do to each other.",
+    "any mechanism with this claim": (
+        "The bound holds whatever the canaries of a run do to each other."
+    ),
     "this claim and independent canaries": (
         "The bound holds where the canaries of a run do nothing to each other: a correct training "
         "in which they do may be refuted, too."
