@@ -19,7 +19,7 @@ from dpaudit.results import Finding, Null
 from dpaudit.training.gaussian_hand import GaussianHand
 from dpaudit.training.hands import GuessingHand, Hands, Trace
 
-TEST, SOURCE = "one wealth over canaries", "Ville 1939; Kutta et al. 2026 for the setting"
+TEST, SOURCE = "one wealth over canaries", "Ville 1939"
 _GAUSSIAN_SHARE = 0.8  # of the wealth, where the noise is known: the form is as good as known
 _FREE_SHARE = 0.5  # where it is not
 _LOOK = 64  # the wealth is looked at whenever the past has grown by one in so many
