@@ -202,6 +202,8 @@ def _searched(audit: Audit) -> Iterator[tuple[str, str]]:
         yield "canaries", training.canaries_in_words(audit.training)
         if separations := training.separations_in_words(audit.training):
             yield "scores", separations
+        if detectable := training.detectable_in_words(audit.training):
+            yield "detectable", detectable
         return
     yield "pairs tried", f"{audit.pairs_tried:,}"
     yield "tester", one_line(audit.tester, _MAX_NAME)

@@ -85,6 +85,16 @@ def separations_in_words(seen: TrainingEvidence) -> str:
     return f"{text}{varies}: canaries of one run may share randomness"
 
 
+def detectable_in_words(seen: TrainingEvidence) -> str:
+    """What would have been detected; empty where there is no estimate."""
+    if seen.detectable is None:
+        return ""
+    return (
+        f"independent Gaussian scores {upper(seen.detectable)} deviations apart would have been "
+        "refuted half of the time (an estimate)"
+    )
+
+
 def _found(finding: Finding, audit: Audit) -> FoundUnder:
     return FoundUnder(
         null=finding.null.value,

@@ -19,7 +19,11 @@ from dpaudit.arrays import Floats, Labels
 from dpaudit.auditing import check_arguments, entropy_of
 from dpaudit.errors import InvalidSamples, Underpowered
 from dpaudit.results import Audit, Finding
-from dpaudit.training.any_mechanism import any_mechanism, refuse_if_hopeless
+from dpaudit.training.any_mechanism import (
+    any_mechanism,
+    detectable_shift,
+    refuse_if_hopeless,
+)
 from dpaudit.training.canaries import Canaries
 from dpaudit.training.conclusion import Audited, Seen, concluded
 from dpaudit.training.hands import Trace, ceiling
@@ -182,6 +186,9 @@ def audit_of_runs(
     else:
         main, further = any_mechanism(runs[0].scores, runs[0].bits, claim, alpha)
         whatever = [main, *further]
+    detectable = None
+    if assume == "nothing" and not several and not whatever[0].refuted:
+        detectable = detectable_shift(len(runs[0].scores), claim, alpha)
     warnings: list[str] = []
     found, trace = _independently(audited, runs, noise, warnings)
     if assume == "independent":
@@ -191,7 +198,8 @@ def audit_of_runs(
     else:
         findings = [whatever[0], *([] if found is None else [found]), *whatever[1:]]
         trace = None
-    return concluded(audited, runs, findings, trace=trace, seconds=seconds, warnings=warnings)
+    more: dict[str, Any] = {"seconds": seconds, "warnings": warnings}
+    return concluded(audited, runs, findings, trace=trace, detectable=detectable, **more)
 
 
 def _independently(
