@@ -234,6 +234,67 @@ def libraries_in_short(lines: list[Line]) -> list[list[str]]:
     return [["library", "version", "lines", "refuted"], *rows]
 
 
+def refuted_table(lines: list[Line]) -> list[list[str]]:
+    """One line for each bug and way of looking: when it was refuted, and the bounds of one run."""
+
+    def after(line: Line, kind: str) -> str:
+        found = f"{line[kind]} of {line['audits']}"
+        draws = line[f"{kind}_draws"]
+        return f"{found}, after {float(draws):,.0f}" if draws else found
+
+    def epsilon(figure: str) -> str:
+        return f"{math.floor(100 * float(figure)) / 100:.2f}" if figure else "-"
+
+    rows = [
+        [
+            line["bug"],
+            line["seen"],
+            f"{int(line['most']):,} {line['unit']}",
+            after(line, "loose"),
+            after(line, "strict"),
+            f"{line['whatever']} of {line['audits']}" if line["whatever"] else "-",
+            f"{float(line['claimed']):.2f}",
+            epsilon(line["epsilon"]),
+            epsilon(line["epsilon_if_gaussian"]),
+        ]
+        for line in lines
+    ]
+    alphas = [f"refuted at {float(lines[0][key]):g}" for key in ("loose_alpha", "strict_alpha")]
+    heads = ["bug", "seen", "at most", *alphas, f"{alphas[0]}, whatever the canaries do"]
+    return [[*heads, "claimed epsilon", "certified", "if independent and Gaussian"], *rows]
+
+
+def peers_table(lines: list[Line]) -> list[list[str]]:
+    """One line for each peer: its bounds, then how often it accuses scores on their claim."""
+    cells = {(line["source"], line["canaries"], line["peer"]): line for line in lines}
+    sources = list(dict.fromkeys((line["source"], line["canaries"]) for line in lines))
+    claimed = {(line["source"], line["canaries"]): float(line["claimed"]) for line in lines}
+    peers = {line["peer"]: line for line in lines}
+    bounded = [each for each in sources if not each[0].startswith(("Shared", "Tail"))]
+    honest = [each for each in sources if cells[*each, lines[0]["peer"]]["truth"][0] == "k"]
+
+    def bound(line: Line | None) -> str:
+        return f"{float(line['epsilon']):.2f}" if line else "-"
+
+    def accused(line: Line | None) -> str:
+        return f"{line['accused']} of {line['runs']}" if line else "-"
+
+    rows = [
+        [
+            f"{name} {one['version']}".strip(),
+            one["said"],
+            one["assumes"],
+            *(bound(cells.get((*source, name))) for source in bounded),
+            *(accused(cells.get((*source, name))) for source in honest),
+        ]
+        for name, one in peers.items()
+    ]
+    names = {each: f"{each[0]}, {int(each[1]):,} canaries" for each in sources}
+    heads = [f"{names[each]} (claimed: {claimed[each]:.2f})" for each in bounded]
+    heads += [f"accused: {names[each]}" for each in honest]
+    return [["peer", "its words", "assumes", *heads], *rows]
+
+
 def _bound(line: Line) -> str:
     if not line["certified"]:
         return "-"
