@@ -279,7 +279,7 @@ POWER = Study(
         Column("stopped\nwealth", lambda row: number(row.stopped_wealth, 2)),
     ],
     folder=Path(__file__).parent / "results",
-    runs=200,
+    runs=400,
     quick_runs=20,
 )
 STUDIES = {"validity": VALIDITY, "power": POWER}

@@ -58,6 +58,8 @@ def compare_samples(
     differences of form are evidence. If the mechanism keeps its claim, it is refuted with
     probability at most `alpha`. The same `rng` gives the same audit.
 
+    Scores of the canaries of one training are not independent: `dpaudit.training` is for them.
+
     By default the outputs are shuffled and bet on, with a fair coin for the side, until the claim
     is refuted or one side is used up; one in twenty is reserved to certify an event. If the sizes
     differ, as much of the larger sample is used as of the smaller. A batch tester, such as

@@ -52,7 +52,7 @@ def training_command(ctx: click.Context, /, **values: Any) -> None:
     """Audit a training by the scores of its canaries: one file for each run.
 
     \b
-    A file (.csv, .txt, .npy, .npz or .json) has a line for each canary:
+    A file (.csv, .txt, .npy, .npz, .json) has a line for each canary:
       score, included   included is 1 or 0: whether it was in
       id, score         with --canaries, which knows what was in
       score             with --canaries, in the order of the ids
@@ -63,7 +63,7 @@ def training_command(ctx: click.Context, /, **values: Any) -> None:
 
     \b
     Example:
-      dpaudit training scores.csv --canaries canaries.json --claim eps=8,delta=1e-5
+      dpaudit training scores.csv --canaries plan.json --claim eps=8,delta=1e-5
     """
     answer(ctx, {**values, "target": None}, lambda: _run(values))
 

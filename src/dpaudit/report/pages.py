@@ -159,7 +159,7 @@ def _notes(audit: Audit) -> Iterator[str]:
             yield wording.chance("an audit", audit.alpha)
         case "not refuted":
             yield wording.CAUTION if audit.training is None else training.CAUTION
-            if leaks := wording.leaks(audit):
+            if audit.training is None and (leaks := wording.leaks(audit)):
                 yield f"Certified: {leaks}. No smaller {audit.symbol} holds."
         case "undecided":
             yield from wording.undecided(audit)
@@ -202,6 +202,8 @@ def _searched(audit: Audit) -> Iterator[tuple[str, str]]:
         yield "canaries", training.canaries_in_words(audit.training)
         if separations := training.separations_in_words(audit.training):
             yield "scores", separations
+        if detectable := training.detectable_in_words(audit.training):
+            yield "detectable", detectable
         return
     yield "pairs tried", f"{audit.pairs_tried:,}"
     yield "tester", one_line(audit.tester, _MAX_NAME)

@@ -173,11 +173,13 @@ def _of_training(audit: Audit, seen: TrainingEvidence) -> list[list[str]]:
         lines = found.setdefault(each.null, [f"{INDENT}{heading[0].upper()}{heading[1:]}"])
         lines += _wrapped(f"{each.test}: {each.said}", first=2 * INDENT, rest=3 * INDENT, most=3)
     separations = training.separations_in_words(seen)
+    detectable = training.detectable_in_words(seen)
     return [
         _sentences(*said, training.meaning_of(seen)),
         *found.values(),
         [
             *_row("at best", training.found_under(audit)[0].at_best or "no bound to give"),
+            *(_row("detectable", detectable) if detectable else []),
             *_row("canaries", training.canaries_in_words(seen)),
             *(_row("scores", separations) if separations else []),
         ],

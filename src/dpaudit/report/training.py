@@ -20,7 +20,9 @@ SHOWN_DELTA = 1e-5  # at which a Gaussian curve is said as an epsilon
 _MANY_TIMES_CHANCE = 3.0  # of the variance from run to run
 _HALVINGS = 60
 _MEANINGS = {
-    "any mechanism with this claim": "The bound holds whatever the canaries of a run do to each other.",
+    "any mechanism with this claim": (
+        "The bound holds whatever the canaries of a run do to each other."
+    ),
     "this claim and independent canaries": (
         "The bound holds where the canaries of a run do nothing to each other: a correct training "
         "in which they do may be refuted, too."
@@ -81,6 +83,16 @@ def separations_in_words(seen: TrainingEvidence) -> str:
     if seen.dispersion < _MANY_TIMES_CHANCE:
         return text + varies
     return f"{text}{varies}: canaries of one run may share randomness"
+
+
+def detectable_in_words(seen: TrainingEvidence) -> str:
+    """What would have been detected; empty where there is no estimate."""
+    if seen.detectable is None:
+        return ""
+    return (
+        f"independent Gaussian scores {upper(seen.detectable)} deviations apart would have been "
+        "refuted half of the time (an estimate)"
+    )
 
 
 def _found(finding: Finding, audit: Audit) -> FoundUnder:

@@ -44,7 +44,9 @@ class TrainingEvidence:
     The first of `findings` decides; the others are further bounds, each with an alpha of its own.
     `what` says what the canaries were: `canaries` of them in each run (observations, if steps were
     audited), of which `included` were in. `separations` are the differences of the mean scores, in
-    or out, in standard deviations, run by run. `errors` are points (false positive rate, false
+    or out, in standard deviations, run by run. `detectable` estimates the separation that the test
+    which decides would have refuted half of the time, if canaries are independent and Gaussian; it
+    is None where there is no estimate. `errors` are points (false positive rate, false
     negative rate) of "the score is at least t", over all thresholds.
     """
 
@@ -53,6 +55,7 @@ class TrainingEvidence:
     included: tuple[int, ...]
     findings: tuple[Finding, ...]
     separations: tuple[float, ...] = ()
+    detectable: float | None = None
     errors: tuple[tuple[float, float], ...] = ()
 
     @property

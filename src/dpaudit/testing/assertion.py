@@ -22,6 +22,8 @@ from dpaudit.results import Audit, Counterexample, Verdict
 from dpaudit.search import Finder
 from dpaudit.testing.kept_counterexamples import KeptCounterexample
 from dpaudit.testing.run_settings import next_settings
+from dpaudit.training import Training
+from dpaudit.training import audit as audit_training
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -31,7 +33,7 @@ _PINNED_ATTRIBUTE = "dpaudit_examples"
 
 
 def assert_private(
-    mechanism: Callable[..., object] | Mechanism | Subject,
+    mechanism: Callable[..., object] | Mechanism | Subject | Training,
     claim: Claim | None = None,
     neighbours: Any = None,
     *,
@@ -49,6 +51,10 @@ def assert_private(
     the search by `finder`. Each has an equal share of alpha, so a mechanism that keeps its claim
     fails with probability at most `alpha` in all. A pinned pair that does not belong to the
     neighbours is an error.
+
+    A training (`dpaudit.training.of_opacus`, `of_loop`) is trained and audited by its canaries, at
+    an alpha of 0.05 if none is given. Its options are those of `dpaudit.training.audit`, so a
+    regression test that may be strict about chance trains several times: `runs=3, alpha=1e-3`.
 
     The audit comes back if it does not refute; it may be undecided. If no pair got enough draws for
     a verdict, a `HealthWarning` says so: such a test would stay green over a total leak.
@@ -69,6 +75,8 @@ def assert_private(
     False
     """
     __tracebackhide__ = True  # pytest shows the line of the test
+    if isinstance(mechanism, Training):
+        return _assert_training(mechanism, alpha=alpha, rng=rng, **options)
     subject = as_subject(mechanism, claim, neighbours)
     claim, neighbours = subject.claim, subject.neighbours
     settings, pinned = next_settings(), _belonging(pinned_pairs(subject.mechanism), neighbours)
@@ -96,6 +104,22 @@ def assert_private(
             made.append(attempt())
     settings.note(made)
     return _concluded(made[-1], kept, neighbours)
+
+
+def _assert_training(
+    training: Training,
+    *,
+    alpha: float | None,
+    rng: np.random.Generator | int | None,
+    **options: Any,
+) -> Audit:
+    """Audit a training by its canaries, and raise if its claim is refuted."""
+    __tracebackhide__ = True
+    settings = next_settings()
+    seed = settings.seed if rng is None else rng
+    found = audit_training(training, alpha=0.05 if alpha is None else alpha, rng=seed, **options)
+    settings.note([found])
+    return _concluded(found, None, None)
 
 
 def _asked_for(known: Counterexample | None, options: dict[str, Any]) -> Counterexample | None:

@@ -90,16 +90,34 @@ def main_test(count: int, claim: Claim, alpha: float) -> TestName:
     >>> main_test(1_000, PureDP(1.0), 0.05), main_test(10_000, ApproxDP(2.0, 1e-5), 0.05)
     ('right guesses', 'error recursion')
     """
+    shifts = _shifts(count, claim, alpha)
+    return min(shifts, key=lambda name: shifts[name])
+
+
+def detectable_shift(count: int, claim: Claim, alpha: float = 0.05) -> float:
+    """How far apart independent Gaussian scores must lie to be refuted half of the time.
+
+    In standard deviations of the noise; an estimate from the plan of the main test.
+
+    >>> from dpaudit.claims import GaussianDP
+    >>> print(round(detectable_shift(1_000, GaussianDP(1.0)), 1))
+    1.5
+    """
+    return min(_shifts(count, claim, alpha).values())
+
+
+def _shifts(count: int, claim: Claim, alpha: float) -> dict[TestName, float]:
+    """The smallest shift that each test finds half of the time."""
+    recursion = plan(ErrorRecursion(), claim, canaries=count, alpha=alpha).shift
     point = point_of(claim)
     if point is None:
-        return "error recursion"
+        return {"error recursion": recursion}
     terms = stakes(*point, canaries=count, alpha=alpha)
-    shifts: dict[TestName, float] = {
+    return {
         "right guesses": plan(RightGuesses(), claim, canaries=count, alpha=alpha).shift,
-        "error recursion": plan(ErrorRecursion(), claim, canaries=count, alpha=alpha).shift,
+        "error recursion": recursion,
         "stopped wealth": planned_shift(terms, count),
     }
-    return min(shifts, key=lambda name: shifts[name])
 
 
 def run_ceiling(count: int, claim: Claim, alpha: float = 0.05) -> float | None:

@@ -56,6 +56,7 @@ def concluded(
     findings: Sequence[Finding],
     *,
     trace: Trace | None = None,
+    detectable: float | None = None,
     seconds: float = 0.0,
     warnings: Sequence[str] = (),
 ) -> Audit:
@@ -70,6 +71,7 @@ def concluded(
         included=tuple(int(np.count_nonzero(run.bits)) for run in runs),
         findings=tuple(findings),
         separations=tuple(separation(run.scores.ravel(), run.bits.ravel()) for run in runs),
+        detectable=detectable,
         errors=errors_of(scores, bits),
     )
     return Audit(

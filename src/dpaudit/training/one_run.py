@@ -19,7 +19,11 @@ from dpaudit.arrays import Floats, Labels
 from dpaudit.auditing import check_arguments, entropy_of
 from dpaudit.errors import InvalidSamples, Underpowered
 from dpaudit.results import Audit, Finding
-from dpaudit.training.any_mechanism import any_mechanism, refuse_if_hopeless
+from dpaudit.training.any_mechanism import (
+    any_mechanism,
+    detectable_shift,
+    refuse_if_hopeless,
+)
 from dpaudit.training.canaries import Canaries
 from dpaudit.training.conclusion import Audited, Seen, concluded
 from dpaudit.training.hands import Trace, ceiling
@@ -107,6 +111,7 @@ def several_runs(
     seed = _checked(claim, alpha, assume, rng)
     if not runs:
         raise InvalidSamples("runs must hold at least one (scores, canaries).")
+    check_planned(len(runs), planned)
     seen = [seen_run(scores, canaries) for scores, canaries in runs]
     if len({len(run.scores) for run in seen}) > 1:
         raise InvalidSamples("every run must have as many canaries as the first.")
@@ -182,6 +187,9 @@ def audit_of_runs(
     else:
         main, further = any_mechanism(runs[0].scores, runs[0].bits, claim, alpha)
         whatever = [main, *further]
+    detectable = None
+    if assume == "nothing" and not several and not whatever[0].refuted:
+        detectable = detectable_shift(len(runs[0].scores), claim, alpha)
     warnings: list[str] = []
     found, trace = _independently(audited, runs, noise, warnings)
     if assume == "independent":
@@ -191,7 +199,8 @@ def audit_of_runs(
     else:
         findings = [whatever[0], *([] if found is None else [found]), *whatever[1:]]
         trace = None
-    return concluded(audited, runs, findings, trace=trace, seconds=seconds, warnings=warnings)
+    more: dict[str, Any] = {"seconds": seconds, "warnings": warnings}
+    return concluded(audited, runs, findings, trace=trace, detectable=detectable, **more)
 
 
 def _independently(
@@ -204,7 +213,20 @@ def _independently(
         warnings.append(f"{bad} of {len(scores)} scores are not finite, so none was bet on.")
         return None, None
     bits = np.concatenate([run.bits for run in runs])
-    return independent(scores, bits, audited.claim, audited.alpha, noise=noise, rng=audited.seed)
+    return independent(
+        scores, bits, audited.claim, audited.alpha, noise=noise, rng=audited.seed, runs=len(runs)
+    )
+
+
+def check_planned(runs: int, planned: int | None) -> None:
+    """Refuse more runs where one was planned: it was judged by itself, at the whole alpha."""
+    if planned is not None and (isinstance(planned, bool) or planned < 1):
+        raise ValueError(f"planned must be a whole number >= 1, got {planned!r}.")
+    if planned == 1 and runs > 1:
+        raise InvalidSamples(
+            f"one run was planned, and there are {runs}. The first spent the whole alpha, so the "
+            "others can add nothing to it. Plan several from the start: planned=3."
+        )
 
 
 def refuse_hopeless(count: int, claim: Claim, *, assume: Assumption, alpha: float) -> None:
