@@ -7,11 +7,11 @@ from dpaudit.integrations.building import answers, any_float, any_integer, neede
 from dpaudit.integrations.diffprivlib import from_diffprivlib
 from dpaudit.integrations.dp_accounting import from_dp_accounting
 from dpaudit.integrations.jax_privacy import (
-    check_plan,
+    check_jax_privacy_plan,
     from_jax_privacy,
     jax_privacy_claim,
+    jax_privacy_indices,
     jax_privacy_run,
-    padded,
 )
 from dpaudit.integrations.loading import (
     as_subject,

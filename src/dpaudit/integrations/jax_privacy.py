@@ -57,7 +57,7 @@ def from_jax_privacy(
     >>> print(subject.claim, round(subject.claim.delta(1.0), 3))
     privacy profile 'SelfComposedDpEvent' 0.127
     """
-    check_plan(plan)
+    check_jax_privacy_plan(plan)
     if num_examples < 1:
         raise InvalidMechanism(f"num_examples must be at least 1, got {num_examples!r}.")
     run = _Runs(
@@ -73,7 +73,7 @@ def from_jax_privacy(
     )
 
 
-def check_plan(plan: Any) -> None:
+def check_jax_privacy_plan(plan: Any) -> None:
     """Raise InvalidMechanism unless this is a `DPExecutionPlan`, or has the parts of one."""
     hint = " A config has one: config.plan."
     check_parts(plan, *_PARTS, needs="this needs a DPExecutionPlan", hint=hint)
@@ -101,7 +101,7 @@ class _Runs:
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> NDArray[Any]:
         rows, absent = self._filled(list(data))
         chosen = [list(self.batches.batch_iterator(self.places, rng=rng)) for _ in range(size)]
-        indices = padded(chosen, self.places)
+        indices = jax_privacy_indices(chosen, self.places)
         seeds = rng.integers(2**32, size=(size, 2), dtype=np.uint32)
         found = []
         for start in range(0, size, RUNS_PER_CALL):  # the last call repeats the first runs
@@ -118,10 +118,10 @@ class _Runs:
         return np.array(full), absent
 
 
-def padded(chosen: list[list[Any]], least: int) -> NDArray[np.int64]:
+def jax_privacy_indices(chosen: list[list[Any]], least: int) -> NDArray[np.int64]:
     """The indices of every batch of every run, padded with -1 to one length, `least` or more.
 
-    >>> padded([[[1], []]], 2).tolist()
+    >>> jax_privacy_indices([[[1], []]], 2).tolist()
     [[[1, -1], [-1, -1]]]
     """
     width = max(least, *(len(batch) for run in chosen for batch in run))

@@ -15,7 +15,13 @@ import numpy as np
 from dpaudit.architecture import Claim
 from dpaudit.arrays import Floats, Labels
 from dpaudit.errors import InvalidMechanism
-from dpaudit.integrations import check_plan, jax_privacy_claim, jax_privacy_run, needed, padded
+from dpaudit.integrations import (
+    check_jax_privacy_plan,
+    jax_privacy_claim,
+    jax_privacy_indices,
+    jax_privacy_run,
+    needed,
+)
 from dpaudit.results import Null
 from dpaudit.training.batches import NOBODY
 from dpaudit.training.canaries import Canaries
@@ -82,7 +88,7 @@ def of_jax_privacy(
     >>> round(float(scores[~plan.bits].std()), 1), round(float(scores[plan.bits].mean()), 1)
     (1.1, 2.2)
     """
-    check_plan(plan)
+    check_jax_privacy_plan(plan)
     if observe not in ("weights", "steps") and not callable(observe):
         raise InvalidMechanism(
             f"observe must be 'weights', 'steps' or a function, got {observe!r}."
@@ -176,7 +182,7 @@ class _Run:
         absent[places - self.count :] = ~bits
         chosen = list(self.batches.batch_iterator(places, rng=rng))
         widest = max(1, *map(len, chosen))
-        indices = padded([chosen], -(-widest // _WIDTH) * _WIDTH)[0]
+        indices = jax_privacy_indices([chosen], -(-widest // _WIDTH) * _WIDTH)[0]
         seed = rng.integers(2**32, size=2, dtype=np.uint32)
         gradients = np.asarray(self.noisy(self.rows, absent, indices, seed), dtype=np.float64)
         return checked_scores(self.head(gradients), self.count)
