@@ -16,8 +16,11 @@ from experiment_tables import (
     Line,
     false_positives,
     floats,
+    independent_canaries,
     libraries,
     libraries_in_short,
+    one_run_power,
+    one_run_validity,
     peers,
     peers_table,
     refuted_table,
@@ -26,6 +29,8 @@ from experiment_tables import (
     scaled_gd,
     table1,
     table2,
+    training_claims,
+    wide_resnet,
 )
 from tables import RESULTS
 
@@ -220,6 +225,11 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "false_positives": false_positives,
     "peers": peers,
     "floats": floats,
+    "independent": independent_canaries,
+    "one_run_power": one_run_power,
+    "one_run_validity": one_run_validity,
+    "training_claims": training_claims,
+    "wide_resnet": wide_resnet,
     "libraries": libraries,
     "libraries_in_short": libraries_in_short,
     "training_refuted": refuted_table,
