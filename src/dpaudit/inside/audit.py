@@ -14,9 +14,7 @@ from dpaudit.auditing import check_arguments, entropy_of
 from dpaudit.claims import Claim
 from dpaudit.errors import CannotFollow, InvalidMechanism
 from dpaudit.inside.bets import (
-    Bet,
     Direction,
-    best_stake,
     bets_on,
     epsilon_of_pure,
     forbids_infinite,
@@ -29,7 +27,7 @@ from dpaudit.mechanism import Mechanism, as_mechanism, one_at_a_time
 from dpaudit.neighbours import Pair
 from dpaudit.search import as_finder, fingerprint
 
-DEFAULT_TRANSCRIPTS = 400
+PURE_TRANSCRIPTS, TRANSCRIPTS = 400, 2000  # if not given: pure claims, all others
 MAX_TOLERANCE = 0.05  # of a loss: beyond it, rounding hides what the transcript shows
 _PURE_LOOK, _LOOK = 2, 6  # transcripts of a pair before the next one, half of them on either side
 _LEANING = math.log(10.0)  # under the claim, evidence gets there once in ten audits at most
@@ -51,7 +49,7 @@ def audit_inside(
     neighbours: Any,
     *,
     finder: str | Finder = "auto",
-    transcripts: int = DEFAULT_TRANSCRIPTS,
+    transcripts: int | None = None,
     alpha: float = 1e-6,
     rng: np.random.Generator | int | None = None,
 ) -> InsideAudit:
@@ -61,8 +59,9 @@ def audit_inside(
     bets on losses, with error at most `alpha` over the whole audit. `mechanism` is `f(data, rng)`,
     or `f(data, size, rng)` asked for one output. Noise is followed through sums and multiples of
     numbers and arrays; for other noise use `dpaudit.inside.release`. What is not followed ends the
-    audit with the verdict `CANNOT_FOLLOW`, the file and the line. A broken claim inside is no
-    refutation of the output: `confirm()` asks the black box.
+    audit with the verdict `CANNOT_FOLLOW`, the file and the line. `transcripts` bounds the
+    recordings: 400 for a pure claim and 2 000 for any other, if not given. What is broken inside
+    is not refuted by that: `confirm()` asks the black box about the output.
 
     >>> import dpaudit
     >>> def noisy_sum(data, rng):
@@ -73,10 +72,13 @@ def audit_inside(
     broken inside 2.0 2.0
     """
     check_arguments(claim, alpha)
+    if transcripts is None:
+        transcripts = PURE_TRANSCRIPTS if epsilon_of_pure(claim) is not None else TRANSCRIPTS
     if isinstance(transcripts, bool) or not isinstance(transcripts, int) or transcripts < 1:
         raise ValueError(f"transcripts must be a whole number >= 1, got {transcripts!r}.")
     entropy = entropy_of(rng)
     searching = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0,)))
+    bets = bets_on(claim)
     run = _Run(
         mechanism=_called_once(mechanism),
         claim=claim,
@@ -84,6 +86,7 @@ def audit_inside(
         most=transcripts,
         entropy=entropy,
         finder=as_finder(neighbours, finder, searching),
+        directions=(Direction(bets), Direction(bets)),
     )
     run.search()
     return run.result()
@@ -109,10 +112,7 @@ class _Run:
     most: int
     entropy: int
     finder: Finder
-    directions: tuple[Direction, Direction] = field(
-        default_factory=lambda: (Direction(), Direction())
-    )
-    bets: tuple[Bet, ...] = ()
+    directions: tuple[Direction, Direction]  # recorded on `data`, and on `neighbour`
     made: int = 0
     released: int = 0
     vague: int = 0
@@ -126,8 +126,7 @@ class _Run:
 
     def search(self) -> None:
         """Look at pairs for half of the transcripts, then at the best one for the rest."""
-        self.bets = bets_on(self.claim)
-        look = _LOOK if self.bets else _PURE_LOOK
+        look = _PURE_LOOK if epsilon_of_pure(self.claim) is not None else _LOOK
         best: tuple[float, Pair] | None = None
         while self._going and self.made + look <= max(look, self.most // 2):
             pair = self.finder.ask()
@@ -165,9 +164,8 @@ class _Run:
             self.made += 1
             losses.append(abs(found.loss))
             self._note(found, mark, side)
-        growths = [best_stake(self.bets, each.past.get(mark, []))[2] for each in self.directions]
         largest = min(max(losses, default=0.0), _LARGEST_SCORE)
-        return largest + 100.0 * max(growths) if self.bets else largest
+        return largest + 100.0 * max(each.growth(mark) for each in self.directions)
 
     def _note(self, found: Transcript, mark: str, side: int) -> None:
         """Enter a transcript: where a replay did otherwise, its loss is not known and counts 0."""
@@ -184,7 +182,7 @@ class _Run:
         if epsilon is not None:
             self.broken = known and abs(found.loss) - found.tolerance > epsilon
         else:
-            self.directions[side].see(self.bets, mark, sure)
+            self.directions[side].see(mark, sure)
             wealth = log_mean(*(each.log_wealth for each in self.directions))
             self.peak = max(self.peak, wealth)
             infinite = sure == math.inf and forbids_infinite(self.claim)

@@ -103,41 +103,61 @@ def forbids_infinite(claim: Claim) -> bool:
     return epsilon_of_pure(claim) is not None or isinstance(claim, RenyiDP | ZCDP | GaussianDP)
 
 
+class Past:
+    """How wealth would have grown on one pair, for every bet and every share of its stake.
+
+    One loss without any excess is added to the past, so that few losses make no large stake.
+
+    >>> past = Past([PointBet(0.0, 0.1)])
+    >>> past.best()
+    (0, 0.0, 0.0)
+    >>> past.learn(math.inf)
+    >>> bet, share, growth = past.best()
+    >>> share, growth > 0.0
+    (0.4, True)
+    """
+
+    def __init__(self, bets: Sequence[Bet]) -> None:
+        self._choices = [
+            (number, bet, share) for number, bet in enumerate(bets) for share in _STAKES
+        ]
+        self._sums = [math.log(bet.factor(-math.inf, share)) for _, bet, share in self._choices]
+        self._count = 0
+
+    def learn(self, loss: float) -> None:
+        """Take one more loss into account."""
+        self._count += 1
+        for place, (_, bet, share) in enumerate(self._choices):
+            self._sums[place] += math.log(bet.factor(loss, share))
+
+    def best(self) -> tuple[int, float, float]:
+        """Which bet, which share of its largest stake, and the growth that they had."""
+        if self._count == 0 or max(self._sums, default=0.0) <= 0.0:
+            return 0, 0.0, 0.0
+        place = max(range(len(self._sums)), key=self._sums.__getitem__)
+        number, _, share = self._choices[place]
+        return number, share, self._sums[place] / (self._count + 1)
+
+
 @dataclass(slots=True)
 class Direction:
     """The log-wealth of all transcripts recorded on one side."""
 
+    bets: tuple[Bet, ...]
     log_wealth: float = 0.0
-    past: dict[str, list[float]] = field(default_factory=dict)  # losses by pair
+    pasts: dict[str, Past] = field(default_factory=dict)  # by pair
 
-    def see(self, bets: Sequence[Bet], pair: str, loss: float) -> None:
+    def see(self, pair: str, loss: float) -> None:
         """Stake by the past of this pair, then learn the loss; a smaller loss is always safe."""
-        seen = self.past.setdefault(pair, [])
-        bet, share, _ = best_stake(bets, seen)
+        past = self.pasts.setdefault(pair, Past(self.bets))
+        bet, share, _ = past.best()
         if share > 0.0:
-            factor = bets[bet].factor(loss, share)
-            self.log_wealth += math.log(factor) if factor > 0.0 else -math.inf
-        seen.append(loss)
+            self.log_wealth += math.log(self.bets[bet].factor(loss, share))
+        past.learn(loss)
 
-
-def best_stake(bets: Sequence[Bet], losses: Sequence[float]) -> tuple[int, float, float]:
-    """Which bet, which share of its largest stake, and how fast wealth would have grown.
-
-    One loss without any excess is added to the past, so that few losses make no large stake.
-
-    >>> best_stake([PointBet(0.0, 0.1)], [])
-    (0, 0.0, 0.0)
-    """
-    found = 0, 0.0, 0.0
-    if not losses:
-        return found
-    past = [*losses, -math.inf]
-    for number, bet in enumerate(bets):
-        for share in _STAKES:
-            growth = math.fsum(math.log(bet.factor(loss, share)) for loss in past) / len(past)
-            if growth > found[2]:
-                found = number, share, growth
-    return found
+    def growth(self, pair: str) -> float:
+        """How fast the wealth would have grown on a pair; 0 if it would not have."""
+        return self.pasts[pair].best()[2] if pair in self.pasts else 0.0
 
 
 def log_mean(first: float, second: float) -> float:
@@ -164,9 +184,9 @@ def wanted(claim: Claim, alpha: float) -> int:
     bets = bets_on(claim)
     if not bets:
         return 1
-    direction, count = Direction(), 0
+    direction, count = Direction(bets), 0
     while direction.log_wealth < math.log(2.0 / alpha):
-        direction.see(bets, "", _TRUSTED)
+        direction.see("", _TRUSTED)
         count += 1
         if count > 10_000:
             break

@@ -7,6 +7,7 @@ datasets, and a correct randomized response would look like a leak.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -86,23 +87,23 @@ class FollowedGenerator(np.random.Generator):
         return self._entries(kind, locs, scales, fresh, scalar=scalar)
 
     def _entries(self, kind: str, locs: Any, scales: Any, fresh: Any, *, scalar: bool) -> Any:
-        locs, scales = np.broadcast_to(locs, fresh.shape), np.broadcast_to(scales, fresh.shape)
-        made, line = np.empty(fresh.shape, dtype=object), where()
+        atoms, line, call = self._recorder.atoms, where(), self._recorder.calls
         self._recorder.calls += 1
-        for place in np.ndindex(fresh.shape):
-            number, spread = len(self._recorder.atoms), float(scales[place])
-            drawn = float(fresh[place])
-            atom = Atom(call=self._recorder.calls, kind=kind, scale=spread, where=line, drawn=drawn)
-            self._recorder.atoms.append(atom)
-            if self._given is not None:
-                noise: Any = self._given[number] if number < len(self._given) else drawn
-            else:  # without a scale there is no noise
-                noise = Noisy(0.0, ((number, 1.0),) if spread > 0.0 else ())
-            made[place] = noise + locs[place]
+        spreads = np.broadcast_to(scales, fresh.shape).ravel().tolist()
+        first = len(atoms)
+        atoms.extend(
+            map(Atom, repeat(call), repeat(kind), spreads, repeat(line), fresh.ravel().tolist())
+        )
         if self._given is not None:
-            made = (
-                np.rint(made.astype(np.float64)) if kind == "geometric" else made.astype(np.float64)
-            )
+            given = np.asarray([*self._given, *fresh.ravel()[max(0, len(self._given) - first) :]])
+            noise: Any = given[first : first + fresh.size].reshape(fresh.shape)
+            made = np.rint(noise).astype(np.int64) if kind == "geometric" else locs + noise
+            return made.item() if scalar else made
+        made = np.empty(fresh.size, dtype=object)
+        for place, spread in enumerate(spreads):  # without a scale there is no noise
+            made[place] = Noisy(0.0, ((first + place, 1.0),) if spread > 0.0 else ())
+        made = made.reshape(fresh.shape) + locs if locs.ndim or locs != 0.0 else made
+        made = np.asarray(made, dtype=object).reshape(fresh.shape)
         return made.item() if scalar else made
 
 

@@ -60,6 +60,8 @@ class _Additive:
 
     def log_density(self, output: Any, input: Any) -> float:
         """The sum of the log densities of the noise in all entries; NaN gives NaN only."""
+        if type(output) is float and type(input) is float and math.isfinite(output - input):
+            return self._log_one(output, input)
         out, given = np.asarray(output, dtype=np.float64), np.asarray(input, dtype=np.float64)
         if out.shape != given.shape:
             return -math.inf
@@ -78,7 +80,12 @@ class _Additive:
 
     def slack(self, output: Any, input: Any, error: Any) -> float:
         """The error over the scale, in all entries."""
+        if type(error) is float:
+            return error / self.scale
         return float(np.sum(error)) / self.scale
+
+    def _log_one(self, output: float, input: float) -> float:
+        return self._log_noise(np.asarray([output]), np.asarray([input]))
 
     def _log_noise(self, output: Floats, input: Floats) -> float:
         raise NotImplementedError
@@ -95,6 +102,9 @@ class Laplace(_Additive):
     >>> noise.log_density(3.0, 1.0) - noise.log_density(3.0, 0.0)
     2.0
     """
+
+    def _log_one(self, output: float, input: float) -> float:
+        return -abs(output - input) / self.scale - math.log(2.0 * self.scale)
 
     def _log_noise(self, output: Floats, input: Floats) -> float:
         far = np.abs(output - input) / self.scale
@@ -113,6 +123,10 @@ class Gaussian(_Additive):
     0.625
     """
 
+    def _log_one(self, output: float, input: float) -> float:
+        far = (output - input) / self.scale
+        return -0.5 * far * far - math.log(self.scale) - 0.5 * math.log(2.0 * math.pi)
+
     def _log_noise(self, output: Floats, input: Floats) -> float:
         far = (output - input) / self.scale
         constant = math.log(self.scale) + 0.5 * math.log(2.0 * math.pi)
@@ -123,6 +137,8 @@ class Gaussian(_Additive):
 
     def slack(self, output: Any, input: Any, error: Any) -> float:
         """How far the square of the noise may be off."""
+        if type(error) is float and math.isfinite(output - input):
+            return error * (abs(output - input) + error) / self.scale**2
         far = np.abs(np.asarray(output, dtype=np.float64) - np.asarray(input, dtype=np.float64))
         far = np.where(np.isfinite(far), far, 0.0)
         return float(np.sum(np.asarray(error) * (far + error))) / self.scale**2

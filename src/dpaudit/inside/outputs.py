@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,6 +62,8 @@ def plain_of(leaf: Any) -> Any:
 
 def same_value(one: Any, other: Any) -> bool:
     """Whether two plain values are equal; NaN is itself."""
+    if type(one) is float and type(other) is float:
+        return one == other or (math.isnan(one) and math.isnan(other))
     if type(one) in (list, tuple) and type(one) is type(other):
         return len(one) == len(other) and all(map(same_value, one, other))
     first, second = np.asarray(one), np.asarray(other)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -36,8 +36,7 @@ class Released:
     output: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Atom:
+class Atom(NamedTuple):  # of which a release may have many thousands
     """One number of noise: "laplace" or "normal" of a scale, or "geometric" of a probability.
 
     `call` numbers the call of the generator that made it. `drawn` counts in a recording only.
