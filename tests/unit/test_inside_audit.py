@@ -52,8 +52,8 @@ def test_no_correct_mechanism_of_the_zoo_is_accused_and_all_others_are_loud() ->
     for name, entry in ZOO.items():
         if name in BROKEN or name == "ClassicalGaussianCountTooLoose":
             continue
-        settings = {"rng": 2, "transcripts": 60}
-        found = audit_inside(entry.factory(), entry.claim, entry.neighbours(), **settings)
+        code, neighbours = entry.factory(), entry.neighbours()
+        found = audit_inside(code, entry.claim, neighbours, rng=2, transcripts=60)
         if found.verdict is InsideVerdict.CANNOT_FOLLOW:
             assert ".py:" in found.reason, name
         elif name in LEFT_TO_THE_BLACK_BOX:
@@ -170,7 +170,7 @@ def test_too_few_transcripts_are_undecided() -> None:
 def test_no_pair_is_undecided() -> None:
     class Nothing:
         def ask(self) -> None:
-            return None
+            """Propose nothing."""
 
         def tell(self, pair: Any, score: float) -> None:
             raise AssertionError
@@ -201,16 +201,14 @@ def test_nan_is_found_among_odd_values() -> None:
 
 
 def rejection_sampler(data: Any, rng: Rng) -> float:
-    """Noise that is drawn again below 0: only the last draw comes out, so 1-DP holds.
+    """A noisy sum that is drawn until it lies between 0 and 1: 1-DP, for 1/2 is paid twice.
 
-    Counts are multiples of 40: beyond 0 the noise is all but never cut off.
+    Every draw that is thrown away costs 1/2 in the transcript, and nothing in the output.
     """
-    for _ in range(20):
-        noisy = release(40.0 + float(np.sum(data)), Laplace(1.0), rng)
-        hidden = release(float(np.sum(data)), Laplace(0.5), rng)  # decides nothing, never shown
-        if noisy > 0.0 and hidden > -60.0:
-            return float(noisy)
-    return 0.0
+    while True:
+        noisy = float(release(float(np.sum(data)), Laplace(2.0), rng))
+        if 0.0 < noisy < 1.0:
+            return noisy
 
 
 def rappor(data: Any, rng: Rng) -> int:

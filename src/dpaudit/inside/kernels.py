@@ -138,7 +138,7 @@ class Gaussian(_Additive):
     def slack(self, output: Any, input: Any, error: Any) -> float:
         """How far the square of the noise may be off."""
         if type(error) is float and math.isfinite(output - input):
-            return error * (abs(output - input) + error) / self.scale**2
+            return float(error * (abs(output - input) + error) / self.scale**2)
         far = np.abs(np.asarray(output, dtype=np.float64) - np.asarray(input, dtype=np.float64))
         far = np.where(np.isfinite(far), far, 0.0)
         return float(np.sum(np.asarray(error) * (far + error))) / self.scale**2
