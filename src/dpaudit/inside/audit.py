@@ -66,30 +66,33 @@ def audit_inside(
     >>> import dpaudit
     >>> def noisy_sum(data, rng):
     ...     return np.clip(data, 0, 2).sum() + rng.laplace(scale=1.0)
-    >>> records = dpaudit.replace_one(dpaudit.floats(0, 2), max_records=3)
-    >>> found = dpaudit.audit_inside(noisy_sum, dpaudit.PureDP(1.0), records, rng=7)
-    >>> print(found.verdict.value, found.worst.loss, found.worst.release.input)
-    broken inside 2.0 2.0
+    >>> found = dpaudit.audit_inside(noisy_sum, dpaudit.PureDP(1.0), [([2.0], [0.0])], rng=7)
+    >>> print(found.verdict.value, found.worst.loss)
+    broken inside 2.0
     """
     check_arguments(claim, alpha)
-    if transcripts is None:
-        transcripts = PURE_TRANSCRIPTS if epsilon_of_pure(claim) is not None else TRANSCRIPTS
-    if isinstance(transcripts, bool) or not isinstance(transcripts, int) or transcripts < 1:
-        raise ValueError(f"transcripts must be a whole number >= 1, got {transcripts!r}.")
-    entropy = entropy_of(rng)
-    searching = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0,)))
-    bets = bets_on(claim)
+    most, entropy = _most(transcripts, claim), entropy_of(rng)
+    seed = np.random.SeedSequence(entropy, spawn_key=(0,))
     run = _Run(
         mechanism=_called_once(mechanism),
         claim=claim,
         alpha=alpha,
-        most=transcripts,
+        most=most,
         entropy=entropy,
-        finder=as_finder(neighbours, finder, searching),
-        directions=(Direction(bets), Direction(bets)),
+        finder=as_finder(neighbours, finder, np.random.default_rng(seed)),
+        directions=(Direction(bets_on(claim)), Direction(bets_on(claim))),
     )
     run.search()
     return run.result()
+
+
+def _most(transcripts: int | None, claim: Claim) -> int:
+    """How many recordings there may be."""
+    if transcripts is None:
+        return PURE_TRANSCRIPTS if epsilon_of_pure(claim) is not None else TRANSCRIPTS
+    if isinstance(transcripts, bool) or not isinstance(transcripts, int) or transcripts < 1:
+        raise ValueError(f"transcripts must be a whole number >= 1, got {transcripts!r}.")
+    return transcripts
 
 
 def _called_once(function: Callable[..., object] | Mechanism) -> Mechanism:
