@@ -140,7 +140,22 @@ def test_stakes_depend_on_the_past_only() -> None:
     assert log_mean(-math.inf, 0.0) == pytest.approx(-math.log(2.0))
 
 
-def test_a_mean_of_no_release_is_undecided() -> None:
+def test_an_infinite_loss_breaks_bounded_divergences_at_once() -> None:
+    def twice(data: Any, rng: Rng) -> object:
+        noise = rng.normal()
+        return np.sum(data) + noise, noise
+
+    for claim in (RenyiDP(2.0, 0.5), ZCDP(0.5), GaussianDP(1.0)):
+        found = audit_inside(twice, claim, ONE, rng=1)
+        assert (found.verdict, found.transcripts) == (InsideVerdict.BROKEN_INSIDE, 1)
+        assert "a transcript of infinite loss" in str(found)
+        assert found.e_value == math.inf
+    found = audit_inside(twice, ApproxDP(1.0, 1e-5), ONE, rng=1)
+    assert found.verdict is InsideVerdict.BROKEN_INSIDE
+    assert found.transcripts > 1
+
+
+def test_no_release_is_undecided() -> None:
     found = audit_inside(lambda data, rng: 3.0, PureDP(1.0), ONE, rng=1)
     assert found.verdict is InsideVerdict.UNDECIDED
     assert "no release was followed" in found.reason

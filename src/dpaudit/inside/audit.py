@@ -189,6 +189,7 @@ class _Run:
             wealth = log_mean(*(each.log_wealth for each in self.directions))
             self.peak = max(self.peak, wealth)
             infinite = sure == math.inf and forbids_infinite(self.claim)
+            self.peak = math.inf if infinite else self.peak
             self.broken = infinite or wealth >= math.log(1.0 / self.alpha)
         self._keep_worst(found)
         if self.broken and found.largest is not None:

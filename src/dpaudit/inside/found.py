@@ -65,7 +65,7 @@ class InsideAudit:
     @property
     def e_value(self) -> float:
         """The evidence against a claim that is not pure; at most `1/alpha` by chance."""
-        return math.exp(min(self.log_wealth, 700.0))
+        return math.inf if self.log_wealth > 700.0 else math.exp(self.log_wealth)
 
     def confirm(self, **settings: Any) -> Audit:
         """Ask the black box about the pair that was found: only this can refute the output.

@@ -41,10 +41,16 @@ def inside_in_words(found: InsideAudit) -> str:
     lines.append(
         f"looked at: {count(found.transcripts, 'transcript')} of {count(found.pairs_tried, 'pair')}"
     )
-    if found.log_wealth != 0.0:
-        lines.append(f"evidence: e-value {lower(found.e_value)} of {1.0 / found.alpha:,.0f}")
+    if math.isinf(found.log_wealth):
+        lines.append("evidence: a transcript of infinite loss, which the claim rules out")
+    elif found.log_wealth != 0.0:
+        lines.append(f"evidence: e-value {_e_value(found)} of {1.0 / found.alpha:,.0f}")
     lines.append(_ASSUMED)
     return "\n".join(lines)
+
+
+def _e_value(found: InsideAudit) -> str:
+    return "above 1e300" if math.isinf(found.e_value) else lower(found.e_value)
 
 
 def _release(release: Any) -> str:
