@@ -90,7 +90,7 @@ test-adapters: $(LIBRARIES:%=test-adapter-%) ## the integrations, each on the ne
 test-adapter-%: .venv-%/.installed
 	@echo "== $*"
 	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/integrations/test_*$(subst -,_,$*).py src/dpaudit/*/$(subst -,_,$*).py
-	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/unit/test_docs.py -k libraries
+	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/unit/test_docs.py -k 'libraries or training'
 
 # In one environment each, as the tests are; dp-accounting computes claims and has no mechanisms.
 audit-libraries: $(VENV)/.core $(patsubst %,audit-library-%,$(filter-out dp-accounting,$(LIBRARIES))) ## audit what those libraries offer (hours)

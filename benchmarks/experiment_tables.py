@@ -234,6 +234,159 @@ def libraries_in_short(lines: list[Line]) -> list[list[str]]:
     return [["library", "version", "lines", "refuted"], *rows]
 
 
+def refuted_table(lines: list[Line]) -> list[list[str]]:
+    """One line for each bug and way of looking: when it was refuted, and the bounds of one run."""
+
+    def after(line: Line, kind: str) -> str:
+        found = f"{line[kind]} of {line['audits']}"
+        draws = line[f"{kind}_draws"]
+        return f"{found}, after {float(draws):,.0f}" if draws else found
+
+    def epsilon(figure: str) -> str:
+        return f"{math.floor(100 * float(figure)) / 100:.2f}" if figure else "-"
+
+    rows = [
+        [
+            line["bug"],
+            line["seen"],
+            f"{int(line['most']):,} {line['unit']}",
+            after(line, "loose"),
+            after(line, "strict"),
+            f"{line['whatever']} of {line['audits']}" if line["whatever"] else "-",
+            f"{float(line['claimed']):.2f}",
+            epsilon(line["epsilon"]),
+            epsilon(line["epsilon_if_gaussian"]),
+        ]
+        for line in lines
+    ]
+    alphas = [f"refuted at {float(lines[0][key]):g}" for key in ("loose_alpha", "strict_alpha")]
+    heads = ["bug", "seen", "at most", *alphas, f"{alphas[0]}, whatever the canaries do"]
+    return [[*heads, "claimed epsilon", "certified", "if independent and Gaussian"], *rows]
+
+
+def peers_table(lines: list[Line]) -> list[list[str]]:
+    """One line for each peer: bounds on simulated scores, and how often it accuses on the claim.
+
+    The latter is told of the sources that were run most often.
+    """
+    cells = {(line["source"], line["canaries"], line["peer"]): line for line in lines}
+    sources = list(dict.fromkeys((line["source"], line["canaries"]) for line in lines))
+    claimed = {(line["source"], line["canaries"]): float(line["claimed"]) for line in lines}
+    peers = {line["peer"]: line for line in lines}
+    bounded = [each for each in sources if each[0].startswith("mu ")]
+    most = max(int(line["runs"]) for line in lines)
+    often = [each for each in sources if int(cells[*each, lines[0]["peer"]]["runs"]) == most]
+
+    def bound(line: Line | None) -> str:
+        return f"{float(line['epsilon']):.2f}" if line else "-"
+
+    def accused(line: Line | None) -> str:
+        if line is None:
+            return "-"
+        stopped = f", stopped with an error: {line['stopped']}" if line["stopped"] != "0" else ""
+        return f"{line['accused']} of {line['runs']}{stopped}"
+
+    rows = [
+        [
+            name.replace(",", f" {one['version']},", 1),
+            one["assumes"],
+            *(bound(cells.get((*source, name))) for source in bounded),
+            *(accused(cells.get((*source, name))) for source in often),
+        ]
+        for name, one in peers.items()
+    ]
+    names = {each: f"{each[0]}, {int(each[1]):,} canaries" for each in sources}
+    heads = [f"{names[each]} (true: {claimed[each]:.2f})" for each in bounded]
+    heads += [f"accused: {names[each]}" for each in often]
+    return [["bound", "assumes", *heads], *rows]
+
+
+def independent_canaries(lines: list[Line]) -> list[list[str]]:
+    """Canaries until refuted beside the floor and the published figure."""
+    rows = [
+        [
+            f"{float(line['claim']):g}-GDP",
+            "known" if line["noise_known"] == "yes" else "learned",
+            f"{line['refuted']} of {line['runs']}",
+            f"{float(line['canaries']):,.0f}",
+            f"{int(line['floor']):,}",
+            f"{int(line['apt']):,}" if line["apt"] else "-",
+        ]
+        for line in lines
+        if float(line["alpha"]) == 0.05
+    ]
+    return [["claim", "noise", "refuted", "canaries", "floor", "APT (2026)"], *rows]
+
+
+def one_run_validity(lines: list[Line]) -> list[list[str]]:
+    """How often each test was wrong on mechanisms exactly on their claim, in per cent."""
+    tests = ("error recursion", "right guesses", "stopped wealth", "3 runs")
+    cells: dict[tuple[str, str, str], dict[str, str]] = {}
+    for line in lines:
+        cell = cells.setdefault((line["mechanism"], line["claim"], line["canaries"]), {})
+        cell[line["test"]] = f"{100 * float(line['share']):.1f} %"
+    rows = [
+        [name, claim, f"{int(canaries):,}", *(cell.get(test, "-") for test in tests)]
+        for (name, claim, canaries), cell in cells.items()
+    ]
+    return [["canaries that are", "claim", "canaries", *tests], *rows]
+
+
+def one_run_power(lines: list[Line]) -> list[list[str]]:
+    """Median bounds of one run with independent Gaussian canaries."""
+    rows = [
+        [
+            f"{float(line['mu']):g} ({float(line['epsilon']):.2f})",
+            f"{int(line['canaries']):,}",
+            f"{math.floor(100 * float(line['mu_lower'])) / 100:.2f}",
+            f"{math.floor(100 * float(line['epsilon_if_gaussian'])) / 100:.2f}",
+            *(
+                f"{math.floor(100 * float(line[test])) / 100:.2f}"
+                for test in ("error_recursion", "right_guesses", "stopped_wealth")
+            ),
+        ]
+        for line in lines
+    ]
+    heads = ["true mu (epsilon)", "canaries", "mu at least", "epsilon if Gaussian"]
+    return [[*heads, "error recursion", "right guesses", "stopped wealth"], *rows]
+
+
+def training_claims(lines: list[Line]) -> list[list[str]]:
+    """What is certified of correct trainings at each claim."""
+    rows = [
+        [
+            f"{float(line['epsilon']):g}",
+            f"{float(line['noise']):.2f}",
+            line["runs"],
+            f"{math.floor(100 * float(line['any_mechanism'])) / 100:.2f}",
+            line["any_refuted"],
+            f"{math.floor(100 * float(line['independent'])) / 100:.2f}",
+            line["independent_refuted"],
+        ]
+        for line in lines
+    ]
+    heads = ["claimed epsilon", "noise", "trainings", "any mechanism", "refuted"]
+    return [[*heads, "if independent", "refuted"], *rows]
+
+
+def wide_resnet(lines: list[Line]) -> list[list[str]]:
+    """The full-size training: bounds under both nulls by either score."""
+    rows = [
+        [
+            line["bug"],
+            "final weights" if line["score"] == "weights" else "noisy gradients",
+            f"{float(line['claim_epsilon']):.2f}",
+            f"{math.floor(100 * float(line['epsilon_any'])) / 100:.2f}",
+            line["refuted_any"],
+            f"{math.floor(100 * float(line['epsilon_independent'])) / 100:.2f}",
+            f"yes, after {line['canaries_until']}" if line["canaries_until"] else "no",
+        ]
+        for line in lines
+    ]
+    heads = ["bug", "score", "claimed epsilon", "any mechanism", "refuted"]
+    return [[*heads, "if independent", "refuted"], *rows]
+
+
 def _bound(line: Line) -> str:
     if not line["certified"]:
         return "-"

@@ -16,19 +16,27 @@ from experiment_tables import (
     Line,
     false_positives,
     floats,
+    independent_canaries,
     libraries,
     libraries_in_short,
+    one_run_power,
+    one_run_validity,
     peers,
+    peers_table,
+    refuted_table,
     running_time,
     sample_size,
     scaled_gd,
     table1,
     table2,
+    training_claims,
+    wide_resnet,
 )
 from tables import RESULTS
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments" / "results"
+TRAININGS = ROOT / "experiments" / "training" / "results"
 PAGES = tuple(
     page
     for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
@@ -217,11 +225,22 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "false_positives": false_positives,
     "peers": peers,
     "floats": floats,
+    "independent": independent_canaries,
+    "one_run_power": one_run_power,
+    "one_run_validity": one_run_validity,
+    "training_claims": training_claims,
+    "wide_resnet": wide_resnet,
     "libraries": libraries,
     "libraries_in_short": libraries_in_short,
+    "training_refuted": refuted_table,
+    "training_peers": peers_table,
 }
 # Of tables that have not the name of their CSV.
-SOURCES = {"libraries_in_short": "libraries", "floors": "floors_*"}
+SOURCES = {
+    "libraries_in_short": "libraries",
+    "floors": "floors_*",
+    "training_refuted": "refuted",
+}
 
 
 def filled(text: str, results: Path) -> str:
@@ -244,7 +263,7 @@ def _cell(text: str) -> str:
 
 def _lines(name: str, results: Path) -> list[Line]:
     """The lines of the CSV of this name, or of all whole ones in the folder of this name."""
-    for folder in (results, EXPERIMENTS):
+    for folder in (results, EXPERIMENTS, TRAININGS):
         paths = [*folder.glob(f"{name}.csv"), *sorted(folder.glob(f"{name}/*.csv"))]
         whole = [path for path in paths if not path.name.endswith(".partial.csv")]
         if whole:

@@ -155,6 +155,10 @@ BASES: dict[str, tuple[tuple[str, ...], ...]] = {  # that run, before options ar
     "write": (("odd_code.py:honest",), ("odd_code.py:leaky", "-o", "test_it.py")),
     "mechanisms": ((), ("LaplaceCount",)),
     "store": (("a.sqlite",),),
+    "training": (
+        ("scores.csv", "--claim", "mu=1", "--seed", "1"),
+        ("a.npy", "--canaries", "plan.json", "--claim", "eps=1", "--seed", "1"),
+    ),
 }
 
 

@@ -54,7 +54,10 @@ NUMBER = 3
 """
 AUDIT = ("odd_code.py:honest", "--claim", "eps=1", "--pair", "[[0],[1]]")
 _RESUMED = ("audit", *AUDIT, "--samples", "120", "--seed", "1", "--json", "--quiet", "--store")
-NAMES = ("a.json", "b.json", "c.json", "a.npy", "a.npz", "a.csv", "a.txt", "d.json", "a.sqlite")
+NAMES = (
+    *("a.json", "b.json", "c.json", "a.npy", "a.npz", "a.csv", "a.txt", "d.json", "a.sqlite"),
+    *("scores.csv", "plan.json"),
+)
 
 
 @cache
@@ -82,6 +85,10 @@ def _contents() -> dict[str, bytes]:
     Path("a.csv").write_text("number,word\n" + "\n".join(cells) + "\n")
     Path("a.txt").write_text("# numbers\n" + "\n".join(f"{one:.4f}" for one in numbers) + "\n")
     Path("d.json").write_text(json.dumps([[one, "x", None] for one in numbers.tolist()]))
+    plan = dpaudit.training.canaries(60, rng=1)
+    plan.save("plan.json")
+    lines = [f"{one:.4f},{int(bit)}" for one, bit in zip(numbers, plan.bits, strict=True)]
+    Path("scores.csv").write_text("score,included\n" + "\n".join(lines) + "\n")
     dpaudit.audit(odd_code.honest, claim, pair, samples=120, rng=1, store="a.sqlite")
     Path("a.sqlite").unlink()
     from click.testing import CliRunner
@@ -232,6 +239,13 @@ def _samples(name: str, source: str, rng: random.Random) -> list[str]:
     ]
 
 
+def _training(name: str, source: str, rng: random.Random) -> list[str]:
+    more = rng.choice(([], ["--assume", "independent"], ["--steps"], ["--json"], ["--quiet"]))
+    claim = rng.choice(("eps=1", "eps=0.1,delta=1e-5", "mu=1"))
+    files = [name] if source == "scores.csv" else ["a.txt", "--canaries", name]
+    return ["training", *files, "--claim", claim, "--seed", "1", *more]
+
+
 def _store(name: str, source: str, rng: random.Random) -> list[str]:
     return ["store", name, *rng.choice(([], ["--json"]))]
 
@@ -245,9 +259,12 @@ FILES = {
     "saved audits, report": Form(share=15, sources=_SAVED, command=_report),
     "saved audits, replay": Form(share=12, sources=("a.json",), command=_replay),
     "saved audits, compare": Form(share=15, sources=_SAVED, command=_compare),
-    "npy, samples": Form(share=10, sources=("a.npy",), command=_samples),
+    "npy, samples": Form(share=6, sources=("a.npy",), command=_samples),
     "npz, samples": Form(share=6, sources=("a.npz",), command=_samples),
-    "csv and txt, samples": Form(share=14, sources=("a.csv", "a.txt"), command=_samples),
+    "csv and txt, samples": Form(share=10, sources=("a.csv", "a.txt"), command=_samples),
+    "scores and plans, training": Form(
+        share=8, sources=("scores.csv", "plan.json"), command=_training
+    ),
     "json, samples": Form(share=10, sources=("d.json",), command=_samples),
     "stores, shown": Form(share=8, sources=("a.sqlite",), command=_store),
     "stores, resumed": Form(

@@ -21,5 +21,6 @@ collect_ignore = [
     for name in _LIBRARIES
     if find_spec(_IMPORTED_AS.get(name, name)) is None
 ]
-if find_spec("opacus") is None:
-    collect_ignore.append("dpaudit/training/opacus.py")
+collect_ignore += [
+    f"dpaudit/training/{name}.py" for name in ("opacus", "jax_privacy") if find_spec(name) is None
+]

@@ -10,12 +10,14 @@ import dpaudit
 
 ROOT = pages.ROOT
 # A mechanism that raises is spoken of on one page, and an audit warns of it; libraries warn too.
+_OF_LIBRARIES = [
+    pytest.mark.filterwarnings(f"ignore:{words}")
+    for words in ("Secure RNG turned off", "Full backward hook is firing", "optax.global_norm")
+]
 WARNS = {
     "docs/outputs.md": [pytest.mark.filterwarnings("default::dpaudit.HealthWarning")],
-    "docs/libraries.md": [
-        pytest.mark.filterwarnings(f"ignore:{words}")
-        for words in ("Secure RNG turned off", "Full backward hook is firing", "optax.global_norm")
-    ],
+    "docs/libraries.md": _OF_LIBRARIES,
+    "docs/training.md": _OF_LIBRARIES,
 }
 PAGES = [
     pytest.param(page, id=name, marks=WARNS.get(name, []))

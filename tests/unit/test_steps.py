@@ -1,6 +1,7 @@
 """Audits step by step, and scores of whole trainings, each formula beside a simulation."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from dpaudit.arrays import Floats, Labels
 from dpaudit.claims import GaussianDP
 from dpaudit.errors import InvalidSamples
 from dpaudit.results import Null
-from dpaudit.training.scores import matrix_claim, matrix_score, subsampled_score
+from dpaudit.training.scores import banded_score, matrix_claim, matrix_score, subsampled_score
 from dpaudit.training.steps import StepAudit, bet_on_steps
 
 CLAIM = GaussianDP(1.0)
@@ -176,3 +177,39 @@ def test_the_matrix_score_keeps_all_that_the_noise_shows() -> None:
     with pytest.raises(ValueError, match="take part"):
         matrix_score(seen, strategy, np.zeros(4))
     assert math.isclose(matrix_claim(np.eye(4), part, 2.0).mu, math.sqrt(6.0) / 2.0)
+
+
+@pytest.mark.parametrize("rate", [0.3, 1.0])
+def test_the_banded_score_is_the_log_likelihood_ratio(rate: float) -> None:
+    """Against the densities under every way to take part: 2 groups, each of 2 or 3 steps of 5."""
+    rng = np.random.default_rng(13)
+    strategy = np.diag(rng.random(5) + 0.5) + 0.4 * np.eye(5, k=-1)
+    seen, sigma = rng.normal(size=(50, 5)), 0.8
+    precision = strategy.T @ strategy / sigma**2
+    expected = np.zeros(50)
+    for steps in ([0, 2, 4], [1, 3]):
+        for taken in product([0.0, 1.0], repeat=len(steps)):
+            part = np.zeros(5)
+            part[steps] = taken
+            chance = math.prod(rate if each else 1.0 - rate for each in taken)
+            expected += chance / 2 * np.exp((seen - part / 2) @ precision @ part)
+    score = banded_score(seen, strategy, cycle=2, rate=rate, sigma=sigma)
+    np.testing.assert_allclose(score, np.log(expected))
+
+
+def test_the_banded_score_of_one_band_is_the_subsampled_score() -> None:
+    seen = np.random.default_rng(14).normal(size=(50, 5))
+    score = banded_score(3.0 * seen, np.eye(5) / 3.0, cycle=1, rate=0.3, sigma=0.8)
+    np.testing.assert_allclose(score, subsampled_score(3.0 * seen, 0.3, 2.4))
+
+
+def test_the_banded_score_of_overlapping_columns_needs_a_known_participation() -> None:
+    wide = np.tril(np.ones((4, 4)))
+    seen = np.random.default_rng(15).normal(size=(50, 4))
+    size = np.linalg.norm(wide @ np.ones(4))
+    np.testing.assert_allclose(
+        banded_score(seen, wide, cycle=1, rate=1.0, sigma=2.0),
+        (matrix_score(seen, wide, np.ones(4)) - size / 2) * size / 4.0,
+    )
+    with pytest.raises(ValueError, match="2 bands at most"):
+        banded_score(seen, wide, cycle=2, rate=0.5, sigma=2.0)

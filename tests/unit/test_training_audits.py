@@ -223,6 +223,27 @@ def test_a_store_keeps_every_training(tmp_path: Path) -> None:
         dpaudit.training.audit(asked, runs=3, rng=8, store=store)
 
 
+def test_one_run_that_was_judged_gets_no_company(tmp_path: Path) -> None:
+    """It spent the whole alpha: a second look with more runs would make it two."""
+    store = tmp_path / "one.sqlite"
+    dpaudit.training.audit(training(2.0), rng=7, store=store)
+    with pytest.raises(InvalidSamples, match="The first spent the whole alpha"):
+        dpaudit.training.audit(training(2.0), runs=2, store=store)
+    runs = [(scores_of(PLAN.fresh(run), 1.0), PLAN.fresh(run)) for run in range(2)]
+    with pytest.raises(InvalidSamples, match="Plan several from the start"):
+        several_runs(runs, CLAIM, planned=1)
+
+
+def test_bets_on_a_run_do_not_depend_on_how_many_follow() -> None:
+    """So more runs continue one wealth: looking at it after some of them costs nothing."""
+    runs = [(scores_of(PLAN.fresh(run), 1.1, seed=run), PLAN.fresh(run)) for run in range(3)]
+    few, many = (
+        several_runs(runs[:count], CLAIM, planned=3, assume="independent", rng=7).evidence.trace
+        for count in (1, 3)
+    )
+    assert many[: len(few) - 1] == few[:-1]
+
+
 def test_trainings_are_the_same_on_workers() -> None:
     here = dpaudit.training.audit(training(2.0), runs=3, rng=7)
     there = dpaudit.training.audit(training(2.0), runs=3, rng=7, workers=2)

@@ -6,7 +6,13 @@ One file per library. Nothing here imports a library to recognise its objects.
 from dpaudit.integrations.building import answers, any_float, any_integer, needed
 from dpaudit.integrations.diffprivlib import from_diffprivlib
 from dpaudit.integrations.dp_accounting import from_dp_accounting
-from dpaudit.integrations.jax_privacy import from_jax_privacy
+from dpaudit.integrations.jax_privacy import (
+    check_jax_privacy_plan,
+    from_jax_privacy,
+    jax_privacy_claim,
+    jax_privacy_indices,
+    jax_privacy_run,
+)
 from dpaudit.integrations.loading import (
     as_subject,
     brought_by,

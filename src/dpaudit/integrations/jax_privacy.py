@@ -57,8 +57,7 @@ def from_jax_privacy(
     >>> print(subject.claim, round(subject.claim.delta(1.0), 3))
     privacy profile 'SelfComposedDpEvent' 0.127
     """
-    needs, hint = "from_jax_privacy needs a DPExecutionPlan", " A config has one: config.plan."
-    check_parts(plan, *_PARTS, needs=needs, hint=hint)
+    check_jax_privacy_plan(plan)
     if num_examples < 1:
         raise InvalidMechanism(f"num_examples must be at least 1, got {num_examples!r}.")
     run = _Runs(
@@ -69,13 +68,20 @@ def from_jax_privacy(
     )
     return Subject(
         mechanism=Mechanism(name="DPExecutionPlan", function=run),
-        claim=claim_of(plan.dp_event),
+        claim=jax_privacy_claim(plan),
         neighbours=add_or_remove_one(records, max_records=num_examples),
     )
 
 
-def claim_of(event: Any) -> Profile:
-    """The curve of an event, for datasets of which one has an empty place."""
+def check_jax_privacy_plan(plan: Any) -> None:
+    """Raise InvalidMechanism unless this is a `DPExecutionPlan`, or has the parts of one."""
+    hint = " A config has one: config.plan."
+    check_parts(plan, *_PARTS, needs="this needs a DPExecutionPlan", hint=hint)
+
+
+def jax_privacy_claim(plan: Any) -> Profile:
+    """The curve of the plan's event, for datasets of which one has an empty place."""
+    event = plan.dp_event
     accounting = needed("dp_accounting", "jax-privacy")
     relation = accounting.NeighboringRelation.REPLACE_SPECIAL
     accountant = needed("dp_accounting.pld", "jax-privacy").PLDAccountant(relation)
@@ -95,7 +101,7 @@ class _Runs:
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> NDArray[Any]:
         rows, absent = self._filled(list(data))
         chosen = [list(self.batches.batch_iterator(self.places, rng=rng)) for _ in range(size)]
-        indices = _padded(chosen, self.places)
+        indices = jax_privacy_indices(chosen, self.places)
         seeds = rng.integers(2**32, size=(size, 2), dtype=np.uint32)
         found = []
         for start in range(0, size, RUNS_PER_CALL):  # the last call repeats the first runs
@@ -112,13 +118,13 @@ class _Runs:
         return np.array(full), absent
 
 
-def _padded(chosen: list[list[Any]], places: int) -> NDArray[np.int64]:
-    """The indices of every batch of every run, padded with -1 to one length.
+def jax_privacy_indices(chosen: list[list[Any]], least: int) -> NDArray[np.int64]:
+    """The indices of every batch of every run, padded with -1 to one length, `least` or more.
 
-    >>> _padded([[[1], []]], 2).tolist()
+    >>> jax_privacy_indices([[[1], []]], 2).tolist()
     [[[1, -1], [-1, -1]]]
     """
-    width = max(places, *(len(batch) for run in chosen for batch in run))
+    width = max(least, *(len(batch) for run in chosen for batch in run))
     filled = np.full((len(chosen), len(chosen[0]), width), -1, np.int64)
     for run, batches in enumerate(chosen):
         for step, batch in enumerate(batches):
@@ -128,8 +134,24 @@ def _padded(chosen: list[list[Any]], places: int) -> NDArray[np.int64]:
 
 def _compiled(plan: Any, loss: Callable[..., Any], params: Any, optimizer: Any) -> Any:
     """Many runs as one call: they share rows and empty places, but not batches and seeds."""
-    jax, optax = needed("jax", "jax-privacy"), needed("optax", "jax-privacy")
+    jax = needed("jax", "jax-privacy")
     flat = needed("jax.flatten_util", "jax-privacy").ravel_pytree
+    run = jax_privacy_run(plan, loss, params, optimizer, lambda noisy: flat(noisy)[0])
+    return jax.jit(jax.vmap(run, in_axes=(None, None, 0, 0)))
+
+
+def jax_privacy_run(
+    plan: Any,
+    loss: Callable[..., Any],
+    params: Any,
+    optimizer: Any,
+    observed: Callable[[Any], Any],
+) -> Callable[..., Any]:
+    """One run as a function of rows, empty places, the indices of every batch and two seeds.
+
+    It returns what `observed` keeps of the noisy gradient of each step.
+    """
+    jax, optax = needed("jax", "jax-privacy"), needed("optax", "jax-privacy")
     gradient, privatizer = plan.clipped_grad(loss), plan.noise_addition_transform
 
     def is_key(leaf: Any) -> bool:
@@ -142,8 +164,6 @@ def _compiled(plan: Any, loss: Callable[..., Any], params: Any, optimizer: Any) 
         )
 
     def run(rows: Any, absent: Any, indices: Any, seed: Any) -> Any:
-        """The noisy gradient of each step as a vector."""
-
         def step(state: Any, batch: Any) -> Any:
             params, noise, moved = state
             picked = jax.tree.map(lambda column: column[batch], rows)
@@ -152,11 +172,11 @@ def _compiled(plan: Any, loss: Callable[..., Any], params: Any, optimizer: Any) 
             if optimizer is not None:
                 moves, moved = optimizer.update(noisy, moved, params)
                 params = optax.apply_updates(params, moves)
-            return (params, noise, moved), flat(noisy)[0]
+            return (params, noise, moved), observed(noisy)
 
         key = jax.random.fold_in(jax.random.key(seed[0]), seed[1])
         noise = jax.tree.map(lambda leaf: key if is_key(leaf) else leaf, privatizer.init(params))
         start = params, noise, None if optimizer is None else optimizer.init(params)
         return jax.lax.scan(step, start, indices)[1]
 
-    return jax.jit(jax.vmap(run, in_axes=(None, None, 0, 0)))
+    return run

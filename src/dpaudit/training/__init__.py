@@ -27,8 +27,9 @@ from dpaudit.training.data_canaries import (
     mislabelled,
     out_of_distribution,
 )
+from dpaudit.training.jax_privacy import of_jax_privacy
 from dpaudit.training.one_run import compare_scores, one_run, several_runs
 from dpaudit.training.opacus import of_opacus
-from dpaudit.training.scores import matrix_claim, matrix_score, subsampled_score
+from dpaudit.training.scores import banded_score, matrix_claim, matrix_score, subsampled_score
 from dpaudit.training.steps import StepAudit, compare_steps
 from dpaudit.training.training import Training, of_loop

@@ -23,7 +23,12 @@ from dpaudit.mechanism import (
 )
 from dpaudit.results import Audit
 from dpaudit.training.conclusion import Audited, Seen
-from dpaudit.training.one_run import Assumption, audit_of_runs, refuse_hopeless
+from dpaudit.training.one_run import (
+    Assumption,
+    audit_of_runs,
+    check_planned,
+    refuse_hopeless,
+)
 from dpaudit.training.training import Training
 
 Told = Callable[[int, int], None]  # of the trainings that are done, and of how many there will be
@@ -52,8 +57,8 @@ def audit(
     Several runs multiply their evidence. `workers` and `executor` train at the same time, in
     processes or on a cluster (`dpaudit.audit` takes the same). With `store` the scores of every run
     are kept in a file: an audit that was killed goes on where it stood, and no run is trained or
-    counted twice. More `runs` may be asked for later; the evidence of each counts as it was
-    planned when the store was made.
+    counted twice. More `runs` may be asked for later, if more than one was planned when the store
+    was made: the evidence of each counts as it was planned then.
 
     >>> import dpaudit
     >>> from dpaudit.training import canaries, of_loop
@@ -88,6 +93,7 @@ def audit(
         if kept is not None:
             entropy = entropy if rng is not None or kept.seed is None else kept.seed
             planned = _belonging(kept, training, entropy, planned)
+            check_planned(int(runs), planned)
             caller = StoredCalls(mechanism, caller, kept)
         try:
             for asked in asked_ahead(_asked(training, int(runs), entropy, caller), caller):

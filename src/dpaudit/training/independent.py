@@ -33,6 +33,7 @@ def independent(
     *,
     noise: float | None = None,
     rng: np.random.Generator | int | None = None,
+    runs: int = 1,
 ) -> tuple[Finding, Trace]:
     """Bet on the canaries of one run, one after the other, as if they were independent.
 
@@ -44,7 +45,8 @@ def independent(
 
     The canaries are bet on in an order that is shuffled with `rng`: an order that depends on the
     scores would tell about the bits. A bet depends on the score of its canary and on the canaries
-    before it, never on those to come.
+    before it, never on those to come. Several `runs` of equal length may stand one after the other;
+    each is shuffled by itself, so the bets on the first do not depend on how many follow.
 
     >>> rng = np.random.default_rng(0)
     >>> bits = rng.random(1000) < 0.5
@@ -56,7 +58,8 @@ def independent(
     """
     numbers, labels = checked_canaries(scores, bits)
     check_settings(claim, alpha, noise)
-    order = np.random.default_rng(rng).permutation(len(numbers))
+    shuffled, size = np.random.default_rng(rng), len(numbers) // runs
+    order = np.concatenate([run * size + shuffled.permutation(size) for run in range(runs)])
     numbers, labels = numbers[order], labels[order]
     share = _FREE_SHARE if noise is None else _GAUSSIAN_SHARE
     hands = Hands(

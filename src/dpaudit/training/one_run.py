@@ -111,6 +111,7 @@ def several_runs(
     seed = _checked(claim, alpha, assume, rng)
     if not runs:
         raise InvalidSamples("runs must hold at least one (scores, canaries).")
+    check_planned(len(runs), planned)
     seen = [seen_run(scores, canaries) for scores, canaries in runs]
     if len({len(run.scores) for run in seen}) > 1:
         raise InvalidSamples("every run must have as many canaries as the first.")
@@ -212,7 +213,20 @@ def _independently(
         warnings.append(f"{bad} of {len(scores)} scores are not finite, so none was bet on.")
         return None, None
     bits = np.concatenate([run.bits for run in runs])
-    return independent(scores, bits, audited.claim, audited.alpha, noise=noise, rng=audited.seed)
+    return independent(
+        scores, bits, audited.claim, audited.alpha, noise=noise, rng=audited.seed, runs=len(runs)
+    )
+
+
+def check_planned(runs: int, planned: int | None) -> None:
+    """Refuse more runs where one was planned: it was judged by itself, at the whole alpha."""
+    if planned is not None and (isinstance(planned, bool) or planned < 1):
+        raise ValueError(f"planned must be a whole number >= 1, got {planned!r}.")
+    if planned == 1 and runs > 1:
+        raise InvalidSamples(
+            f"one run was planned, and there are {runs}. The first spent the whole alpha, so the "
+            "others can add nothing to it. Plan several from the start: planned=3."
+        )
 
 
 def refuse_hopeless(count: int, claim: Claim, *, assume: Assumption, alpha: float) -> None:

@@ -50,6 +50,42 @@ def matrix_score(observations: Any, strategy: Any, participation: Any) -> Floats
     return np.asarray(seen @ encoded / np.linalg.norm(encoded))
 
 
+def banded_score(
+    observations: Any, strategy: Any, *, cycle: int, rate: float, sigma: float
+) -> Floats:
+    """The score of canaries under BandMF: each is in one of `cycle` groups, nobody knows which.
+
+    A group takes part in every `cycle`-th step, and a canary of it is in such a batch with
+    probability `rate`. The observations are those of `matrix_score`, `sigma` is the noise there.
+    The score is the log-likelihood ratio: the mean over the groups, and for a group the product
+    over its steps, as in `subsampled_score`. With at most `cycle` bands these are independent.
+
+    One band and one group are DP-SGD:
+
+    >>> print(banded_score([[0.5, 2.5]], np.eye(2), cycle=1, rate=0.1, sigma=1.0).round(3))
+    [0.494]
+    """
+    matrix = np.asarray(strategy, dtype=np.float64)
+    steps = np.eye(len(matrix))
+    groups = [steps[first::cycle] for first in range(min(cycle, len(matrix)))]
+    scores = []
+    for group in groups:  # at a rate of 1 a canary takes part in all steps of its group at once
+        taken = group.sum(axis=0, keepdims=True) if rate == 1.0 else group
+        products = (taken @ matrix.T) @ (taken @ matrix.T).T
+        if not np.allclose(products, np.diag(np.diag(products))):
+            raise ValueError(
+                f"at a rate below 1 a strategy may have {cycle} bands at most (its cycle): the "
+                "likelihood of steps that share noise is not known."
+            )
+        norms = np.sqrt(np.diag(products))
+        parts = [
+            subsampled_score(matrix_score(observations, matrix, each)[..., None] / norm, rate, s)
+            for each, norm, s in zip(taken, norms, _positive(sigma) / norms, strict=True)
+        ]
+        scores.append(np.sum(parts, axis=0))
+    return np.asarray(np.logaddexp.reduce(scores, axis=0) - math.log(len(groups)))
+
+
 def matrix_claim(strategy: Any, participation: Any, sigma: float) -> GaussianDP:
     """The claim that the score of `matrix_score` keeps exactly: `GaussianDP(|C u| / sigma)`.
 
