@@ -2,8 +2,9 @@
 
 The public names live in the rooms below and are loaded when first asked for, so that
 `import dpaudit`, `dpaudit --help` and pytest collection stay fast (none of them loads numpy).
-Trainings are audited by `dpaudit.training`. More testers are in `dpaudit.testers`, other libraries
-in `dpaudit.integrations`, every error in `dpaudit.errors`, example mechanisms in `dpaudit.zoo`.
+Trainings are audited by `dpaudit.training`, the releases inside of code with `dpaudit.inside`. More
+testers are in `dpaudit.testers`, other libraries in `dpaudit.integrations`, every error in
+`dpaudit.errors`, example mechanisms in `dpaudit.zoo`.
 
 >>> import dpaudit
 >>> print(dpaudit.__version__)
@@ -39,6 +40,9 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.domains import vectors as vectors
     from dpaudit.errors import HealthWarning as HealthWarning
     from dpaudit.errors import PrivacyViolation as PrivacyViolation
+    from dpaudit.inside import InsideAudit as InsideAudit
+    from dpaudit.inside import InsideVerdict as InsideVerdict
+    from dpaudit.inside import audit_inside as audit_inside
     from dpaudit.mechanism import Subject as Subject
     from dpaudit.mechanism import one_at_a_time as one_at_a_time
     from dpaudit.neighbours import Pair as Pair
@@ -72,6 +76,8 @@ _ROOMS = {
     "testers": "BettingTester",
     # the audit
     "auditing": "audit compare_samples measure_epsilon replay shrink EpsilonBound",
+    # the audit of what is inside
+    "inside": "audit_inside InsideAudit InsideVerdict",
     # what comes back
     "results": "Audit Counterexample Evidence Verdict load",
     # in a test suite
@@ -82,6 +88,7 @@ _ROOMS = {
 _HOME = {name: f"dpaudit.{room}" for room, names in _ROOMS.items() for name in names.split()}
 _MODULES = (
     "errors",
+    "inside",
     "integrations",
     "mechanisms",
     "testers",

@@ -39,6 +39,7 @@ ROOMS = {
     "testers": "the paper's batch testers",
     "auditing": "the audit: search, bet, certify, shrink, replay, measure",
     "training": "audits of a training by canaries",
+    "inside": "exact privacy loss by record and replay",
     "zoo": "correct and broken mechanisms, with the truth beside",
     "testing": "audits in a test suite; a first test of a mechanism",
     "cli": "the command line",

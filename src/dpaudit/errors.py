@@ -76,6 +76,10 @@ class CannotReplay(DPAuditError, ValueError):
     """The counterexample lacks something that a replay needs."""
 
 
+class CannotFollow(DPAuditError, RuntimeError):
+    """The audited code does something with its noise that an audit inside does not follow."""
+
+
 class AmbiguousAudits(DPAuditError, ValueError):
     """Two audits of one set cannot be told apart."""
 

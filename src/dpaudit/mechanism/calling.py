@@ -116,6 +116,12 @@ class Mechanism:
             self.forms.see(result, self.name)
         return checked(result, size, self.name)
 
+    def call_once(self, data: Any, rng: np.random.Generator) -> object:
+        """Give what the user's function returns for one draw, as it is."""
+        one = _one_at_a_time_in(self.function)
+        call = self.function if one is None else one.call
+        return call(_own_copy(data), 1, rng)
+
     def _release(self, data: Any, rng: np.random.Generator) -> object:
         one = _one_at_a_time_in(self.function)
         if one is not None:
@@ -250,7 +256,7 @@ class _OneAtATime:
                 "If it gives several outputs a call, leave out one_at_a_time."
             )
         self.function = function
-        self._call = _Call(function, ("data", "rng")[: 1 + len(second)], tuple(named))
+        self.call = _Call(function, ("data", "rng")[: 1 + len(second)], tuple(named))
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__module__ = getattr(function, "__module__", __name__)
         self.__doc__ = getattr(function, "__doc__", None)
@@ -260,7 +266,7 @@ class _OneAtATime:
 
     def release(self, data: Any, rng: np.random.Generator) -> object:
         """Give a copy of one output, for the next call may change the original."""
-        return readable_copy(self._call(_own_copy(data), 1, rng), self.__name__)
+        return readable_copy(self.call(_own_copy(data), 1, rng), self.__name__)
 
     def __repr__(self) -> str:
         return f"one_at_a_time({self.__name__})"
