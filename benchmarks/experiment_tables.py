@@ -278,7 +278,7 @@ def peers_table(lines: list[Line]) -> list[list[str]]:
     often = [each for each in sources if int(cells[*each, lines[0]["peer"]]["runs"]) == most]
 
     def bound(line: Line | None) -> str:
-        return f"{float(line['epsilon']):.2f}" if line else "-"
+        return f"{math.floor(100 * float(line['epsilon'])) / 100:.2f}" if line else "-"
 
     def accused(line: Line | None) -> str:
         if line is None:

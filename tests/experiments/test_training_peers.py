@@ -61,8 +61,8 @@ def test_the_table_has_a_row_for_each_peer(peers: ModuleType, tmp_path: Path) ->
     written([line for each in sources for line in peers.lines_of(each, runs)], tmp_path, "t")
     (tmp_path / "t.csv").rename(tmp_path / "training_peers.csv")
     text = script.filled("<!-- table: training_peers -->\n<!-- end -->", tmp_path)
-    assert "| mu 1, 1,000 canaries (claimed: 4.38) | accused: mu 1, 1,000 canaries |" in text
-    assert "| stopped wealth | certified epsilon | nothing | 1.24 | 0 of 1 | 0 of 1 |" in text
+    assert "| mu 1, 1,000 canaries (true: 4.38) | accused: mu 1, 1,000 canaries |" in text
+    assert "| stopped wealth | nothing | 1.23 | 0 of 1 | 0 of 1 |" in text
 
 
 def test_a_rehearsal_asks_every_peer_about_every_source(peers: ModuleType, tmp_path: Path) -> None:
