@@ -332,6 +332,21 @@ def one_run_validity(lines: list[Line]) -> list[list[str]]:
     return [["canaries that are", "claim", "canaries", *tests], *rows]
 
 
+def independent_validity(lines: list[Line]) -> list[list[str]]:
+    """How often bets on independent canaries refuted a claim that holds."""
+    rows = [
+        [
+            line["mechanism"],
+            line["claim"],
+            f"{int(line['canaries']):,}",
+            line["runs"],
+            f"{100 * float(line['share']):.1f} %",
+        ]
+        for line in lines
+    ]
+    return [["canaries", "claim", "how many", "runs", "refuted"], *rows]
+
+
 def one_run_power(lines: list[Line]) -> list[list[str]]:
     """Median bounds of one run with independent Gaussian canaries."""
     rows = [
