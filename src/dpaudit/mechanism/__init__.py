@@ -5,7 +5,6 @@ from dpaudit.mechanism.calling import (
     RNG_NAMES,
     SIZE_NAMES,
     Mechanism,
-    Subject,
     as_mechanism,
     code_of,
     name_of,
@@ -32,6 +31,7 @@ from dpaudit.mechanism.labelling import (
     draw_paired,
 )
 from dpaudit.mechanism.packing import packed
+from dpaudit.mechanism.subject import Subject
 from dpaudit.mechanism.watch import (
     SIDE_NAMES,
     Calls,

@@ -1,4 +1,4 @@
-"""How a mechanism is called, what it is called, and what an audit is about.
+"""How a mechanism is called, and what it is called.
 
 A mechanism is any callable that gives `size` independent outputs for one dataset. `as_mechanism`
 reads from its signature how to call it. Each call gets a copy of the data, and what comes back is
@@ -18,7 +18,6 @@ from typing import Any, get_args
 
 import numpy as np
 
-from dpaudit.claims import Claim
 from dpaudit.errors import InvalidMechanism
 from dpaudit.mechanism.errors_as_outputs import ErrorsAsOutputs, OnError, exits_as_errors
 from dpaudit.outputs import (
@@ -136,38 +135,6 @@ class Mechanism:
         if self.forms is not None:
             self.forms.see(copied, self.name)
         return copied
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """A mechanism with the claim it makes and the neighbours it makes it for.
-
-    `dpaudit.audit(subject)`, `dpaudit.assert_private(subject)` and the command
-    `dpaudit audit module:subject` need nothing else. Other arguments of theirs override what the
-    subject brings. `from_opendp` and its siblings make subjects of objects of other libraries.
-
-    >>> import dpaudit
-    >>> def count(data, size, rng):
-    ...     return len(data) + rng.laplace(size=size)
-    >>> subject = dpaudit.Subject(
-    ...     mechanism=count,
-    ...     claim=dpaudit.PureDP(1.0),
-    ...     neighbours=dpaudit.add_or_remove_one(dpaudit.floats(0, 1), max_records=5),
-    ... )
-    >>> print(subject)
-    count: 1-DP; add or remove one of at most 5 records of floats(0, 1)
-    >>> dpaudit.audit(subject, samples=20_000, rng=7).refuted
-    False
-    """
-
-    mechanism: Callable[..., object] | Mechanism
-    claim: Claim
-    neighbours: Any
-
-    def __str__(self) -> str:
-        describe = getattr(self.neighbours, "describe", None)
-        words = describe() if callable(describe) else type(self.neighbours).__name__
-        return f"{name_of(self.mechanism)}: {self.claim}; {words}"
 
 
 def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:

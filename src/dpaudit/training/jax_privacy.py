@@ -26,7 +26,7 @@ from dpaudit.results import Null
 from dpaudit.training.batches import NOBODY
 from dpaudit.training.canaries import Canaries
 from dpaudit.training.scores import banded_score
-from dpaudit.training.training import Training, checked_scores
+from dpaudit.training.training import Training, finite_scores
 
 SIZE = 1e6  # of a canary's gradient before clipping, far above any clipping norm in use
 _WIDTH = 64  # batches are filled up to a multiple of this, so that few widths are compiled
@@ -185,7 +185,7 @@ class _Run:
         indices = jax_privacy_indices([chosen], -(-widest // _WIDTH) * _WIDTH)[0]
         seed = rng.integers(2**32, size=2, dtype=np.uint32)
         gradients = np.asarray(self.noisy(self.rows, absent, indices, seed), dtype=np.float64)
-        return checked_scores(self.head(gradients), self.count)
+        return finite_scores(self.head(gradients), self.count)
 
 
 def _rows(data: Any, count: int) -> Any:

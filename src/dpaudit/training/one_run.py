@@ -34,6 +34,7 @@ from dpaudit.training.training import ADD_OR_REMOVE
 Assumption: TypeAlias = Literal["nothing", "independent"]
 Scores: TypeAlias = Any  # an array in the order of the canaries' ids, or a mapping by id
 
+_LISTS = 1  # the stream of random numbers that mixes two lists of scores
 _MAX_IMBALANCE = 5.0  # standard deviations: fair coins give more once in a million times
 
 
@@ -163,7 +164,9 @@ def compare_scores(
             "the canaries with dpaudit.training.canaries, or audit as many of either side."
         )
     bits = np.arange(counts.sum()) < counts[0]
-    order = np.random.default_rng(seed).permutation(len(bits))
+    # A stream of its own: the bets shuffle once more, and one permutation twice is not uniform.
+    stream = np.random.SeedSequence(seed, spawn_key=(_LISTS,))
+    order = np.random.default_rng(stream).permutation(len(bits))
     scores = np.concatenate(sides)[order]
     settings: dict[str, Any] = {"assume": assume, "alpha": alpha, "noise": noise, "name": name}
     return one_run(scores, bits[order], claim, **settings, rng=seed)

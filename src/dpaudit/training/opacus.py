@@ -18,7 +18,7 @@ from dpaudit.results import Null
 from dpaudit.training.batches import Batches, check_loader, is_poisson, loader_with
 from dpaudit.training.canaries import Canaries
 from dpaudit.training.canary_head import CanaryHead
-from dpaudit.training.training import Training, checked_scores
+from dpaudit.training.training import Training, finite_scores
 
 
 class Inserted(Protocol):
@@ -142,7 +142,7 @@ class _Run:
             try:
                 loader = loader_with(theirs, items, included, batches, self.steps)
                 self.train(self.module, self.optimizer, loader)
-                return checked_scores(scores(), len(bits))
+                return finite_scores(scores(), len(bits))
             except Exception as error:
                 error.add_note(
                     f"while training with {len(included)} of {len(bits)} canaries in "

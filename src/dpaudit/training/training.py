@@ -135,13 +135,13 @@ class _Loop:
                 f"{name_of(self.train)}"
             )
             raise
-        return checked_scores(scores, len(bits))
+        return finite_scores(scores, len(bits))
 
 
-def checked_scores(scores: Any, count: int) -> Floats:
+def finite_scores(scores: Any, count: int) -> Floats:
     """One finite number for each canary, as a vector of floats.
 
-    >>> checked_scores([1, 2.5], 2).tolist()
+    >>> finite_scores([1, 2.5], 2).tolist()
     [1.0, 2.5]
     """
     found = np.asarray(scores, dtype=np.float64)
