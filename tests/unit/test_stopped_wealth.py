@@ -156,5 +156,5 @@ def test_curves_are_not_its_business() -> None:
 
 
 def test_alpha_must_be_a_probability_of_error() -> None:
-    with pytest.raises(ValueError, match="alpha must be in"):
+    with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
         stopped_wealth([1.0, 2.0], np.array([True, False]), PureDP(1.0), alpha=1.0)

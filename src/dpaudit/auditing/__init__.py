@@ -11,7 +11,14 @@ from dpaudit.auditing.measure import EpsilonBound, measure_epsilon, paired_corre
 from dpaudit.auditing.output_histogram import HistogramCounter, histograms_of
 from dpaudit.auditing.replay import audit_by_replay, needed, replay
 from dpaudit.auditing.rounds import MAX_CALL, MIN_ROUNDS, CountedCalls, Rounds, count_calls
-from dpaudit.auditing.run import Run, Stream, check_arguments, entropy_of, result
+from dpaudit.auditing.run import (
+    Run,
+    Stream,
+    check_alpha,
+    check_arguments,
+    entropy_of,
+    result,
+)
 from dpaudit.auditing.scheduler import Candidate, Scheduler
 from dpaudit.auditing.shards import Shards, shard_size
 from dpaudit.auditing.shrink import cost, shrink, simpler_pairs

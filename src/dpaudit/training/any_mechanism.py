@@ -13,12 +13,13 @@ from typing import Literal
 import numpy.typing as npt
 
 from dpaudit.architecture import Claim, Scalable
+from dpaudit.auditing import check_alpha
 from dpaudit.claims import point_of
 from dpaudit.errors import Underpowered
 from dpaudit.results import Finding
 from dpaudit.training.counted_guesses import count_ceiling, plan
 from dpaudit.training.error_recursion import ErrorRecursion, error_recursion
-from dpaudit.training.guesses import check_alpha, checked_scores
+from dpaudit.training.guesses import checked_scores
 from dpaudit.training.levels import point_claim, surely_lost
 from dpaudit.training.right_guesses import RightGuesses, right_guesses
 from dpaudit.training.stopped_wealth import (

@@ -17,8 +17,9 @@ from typing import Protocol
 import numpy.typing as npt
 
 from dpaudit.architecture import Claim, Scalable
+from dpaudit.auditing import check_alpha
 from dpaudit.results import Finding, Null
-from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
+from dpaudit.training.guesses import checked_scores, right_by_sureness
 from dpaudit.training.levels import climb, highest, last_of_block, reached
 from dpaudit.training.reference import MOST_SHIFT, shift_for_accuracy
 from dpaudit.training.trade_off import remembered

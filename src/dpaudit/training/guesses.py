@@ -86,9 +86,3 @@ def checked_bits(bits: npt.ArrayLike, canaries: int) -> Labels:
             f" {values.shape} and type {values.dtype}. True means that the canary was in."
         )
     return values
-
-
-def check_alpha(alpha: float) -> None:
-    """Refuse an alpha that is no probability of error."""
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha must be in (0, 1), got {alpha!r}.")

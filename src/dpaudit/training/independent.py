@@ -14,6 +14,7 @@ import numpy as np
 
 from dpaudit.architecture import Claim
 from dpaudit.arrays import Floats, Labels
+from dpaudit.auditing import check_arguments
 from dpaudit.errors import InvalidSamples
 from dpaudit.results import Finding, Null
 from dpaudit.training.gaussian_hand import GaussianHand
@@ -99,9 +100,6 @@ def checked_canaries(scores: Any, bits: Any) -> tuple[Floats, Labels]:
 
 def check_settings(claim: Any, alpha: Any, noise: Any) -> None:
     """Refuse what is no claim, no probability or no standard deviation."""
-    if not isinstance(claim, Claim):
-        raise TypeError(f"claim must be a claim such as dpaudit.PureDP(1.0), got {claim!r}.")
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}. Try 0.05.")
+    check_arguments(claim, alpha)
     if noise is not None and not (noise > 0.0 and np.isfinite(noise)):
         raise ValueError(f"noise must be a standard deviation > 0, got {noise!r}. Or leave it out.")

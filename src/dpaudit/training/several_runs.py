@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from dpaudit.architecture import Claim, Scalable
 from dpaudit.arrays import Floats, Labels
+from dpaudit.auditing import check_alpha
 from dpaudit.claims import point_of
 from dpaudit.errors import InvalidSamples
 from dpaudit.results import Finding, Null
 from dpaudit.training.counted_guesses import CountTest, plan, plan_at
 from dpaudit.training.error_recursion import ErrorRecursion
-from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
+from dpaudit.training.guesses import checked_scores, right_by_sureness
 from dpaudit.training.levels import climb, highest, reached
 from dpaudit.training.stopped_wealth import learned_accuracies, planned_shift, play, stakes
 

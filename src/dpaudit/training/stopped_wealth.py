@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from dpaudit.architecture import Claim, Scalable
 from dpaudit.arrays import Floats, Labels
+from dpaudit.auditing import check_alpha
 from dpaudit.claims import point_of
 from dpaudit.errors import UnsupportedClaim
 from dpaudit.results import Finding, Null
-from dpaudit.training.guesses import check_alpha, checked_scores, right_by_sureness
+from dpaudit.training.guesses import checked_scores, right_by_sureness
 from dpaudit.training.levels import climb, highest, reached
 from dpaudit.training.reference import (
     MOST_SHIFT,
