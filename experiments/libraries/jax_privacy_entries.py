@@ -84,6 +84,12 @@ def odd_values() -> Subject:
     return replace(band_mf(strategy=[1.0], iterations=1), neighbours=pairs)
 
 
+def half_a_strategy() -> Subject:
+    """Columns that are scaled to norm 1, of a strategy whose norm is a half; one record more."""
+    plan = band_mf(strategy=[0.5], iterations=1, column_normalize=True)
+    return replace(plan, neighbours=dpaudit.pairs([([{"x": 1.0, "y": 1.0}], [])]))
+
+
 def _entry(function: str, make: Callable[[], Subject], watched: str = "") -> Entry:
     return Entry(function, make, watched=watched, samples=SAMPLES)
 
@@ -132,4 +138,9 @@ ENTRIES: tuple[Entry, ...] = (
         "an empty dataset",
     ),
     _entry("BandMF, odd values", odd_values, "NaN, infinities, numbers beyond float32 squared"),
+    _entry(
+        "BandMF(column_normalize=True), strategy of norm 0.5",
+        half_a_strategy,
+        "a strategy of norm below 1",
+    ),
 )

@@ -8,7 +8,7 @@ testers are in `dpaudit.testers`, other libraries in `dpaudit.integrations`, eve
 
 >>> import dpaudit
 >>> print(dpaudit.__version__)
-0.1.0
+0.2.0
 """
 
 from importlib import import_module
@@ -39,10 +39,15 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.domains import texts as texts
     from dpaudit.domains import vectors as vectors
     from dpaudit.errors import HealthWarning as HealthWarning
+    from dpaudit.errors import Inconclusive as Inconclusive
     from dpaudit.errors import PrivacyViolation as PrivacyViolation
     from dpaudit.inside import InsideAudit as InsideAudit
     from dpaudit.inside import InsideVerdict as InsideVerdict
     from dpaudit.inside import audit_inside as audit_inside
+    from dpaudit.inside import hidden_sample as hidden_sample
+    from dpaudit.inside import load as load
+    from dpaudit.inside import primitive as primitive
+    from dpaudit.inside import release as release
     from dpaudit.mechanism import Subject as Subject
     from dpaudit.mechanism import one_at_a_time as one_at_a_time
     from dpaudit.neighbours import Pair as Pair
@@ -57,10 +62,11 @@ if TYPE_CHECKING:  # the same table, for type checkers and editors; a test compa
     from dpaudit.results import Counterexample as Counterexample
     from dpaudit.results import Evidence as Evidence
     from dpaudit.results import Verdict as Verdict
-    from dpaudit.results import load as load
     from dpaudit.testers import BettingTester as BettingTester
     from dpaudit.testing import assert_private as assert_private
+    from dpaudit.testing import assert_refuted as assert_refuted
     from dpaudit.testing import example as example
+    from dpaudit.verifying import verify as verify
 
 _ROOMS = {
     # what is promised
@@ -76,14 +82,16 @@ _ROOMS = {
     "testers": "BettingTester",
     # the audit
     "auditing": "audit compare_samples measure_epsilon replay shrink EpsilonBound",
-    # the audit of what is inside
-    "inside": "audit_inside InsideAudit InsideVerdict",
+    # the audit of what is inside; what either audit saved
+    "inside": "audit_inside hidden_sample load primitive release InsideAudit InsideVerdict",
     # what comes back
-    "results": "Audit Counterexample Evidence Verdict load",
+    "results": "Audit Counterexample Evidence Verdict",
+    # what was saved, checked
+    "verifying": "verify",
     # in a test suite
-    "testing": "assert_private example",
+    "testing": "assert_private assert_refuted example",
     # what goes wrong
-    "errors": "HealthWarning PrivacyViolation",
+    "errors": "HealthWarning Inconclusive PrivacyViolation",
 }
 _HOME = {name: f"dpaudit.{room}" for room, names in _ROOMS.items() for name in names.split()}
 _MODULES = (

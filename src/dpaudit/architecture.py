@@ -40,10 +40,21 @@ ROOMS = {
     "auditing": "the audit: search, bet, certify, shrink, replay, measure",
     "training": "audits of a training by canaries",
     "inside": "exact privacy loss by record and replay",
+    "verifying": "what a saved audit says, checked",
     "zoo": "correct and broken mechanisms, with the truth beside",
     "testing": "audits in a test suite; a first test of a mechanism",
     "cli": "the command line",
 }
+
+
+class DefaultSamples(int):
+    """A number of draws that no user asked for, so that an audit may say how long they take.
+
+    >>> DefaultSamples(300_000) == 300_000
+    True
+    """
+
+    __slots__ = ()
 
 
 @runtime_checkable

@@ -80,10 +80,6 @@ class CannotFollow(DPAuditError, RuntimeError):
     """The audited code does something with its noise that an audit inside does not follow."""
 
 
-class AmbiguousAudits(DPAuditError, ValueError):
-    """Two audits of one set cannot be told apart."""
-
-
 class InvalidAuditFile(DPAuditError, ValueError):
     """The file or JSON value is not an audit that this version of dpaudit can read."""
 
@@ -94,13 +90,13 @@ class InvalidAuditFile(DPAuditError, ValueError):
 class PrivacyViolation(DPAuditError, AssertionError):
     """The mechanism does not keep its claim; the message says how that was shown.
 
-    `audit` is the whole audit. `kept` is the file that keeps its counterexample for the next test
-    run, if there is one.
+    `audit` is the whole audit, an `Audit` or an `InsideAudit`. `kept` is the file that keeps its
+    counterexample for the next test run, if there is one.
     """
 
     __module__ = "dpaudit"  # as users know it
 
-    def __init__(self, message: str, audit: Audit, kept: str | None = None) -> None:
+    def __init__(self, message: str, audit: Audit | Any, kept: str | None = None) -> None:
         super().__init__(message)
         self.audit = audit
         self.kept = kept
@@ -109,8 +105,28 @@ class PrivacyViolation(DPAuditError, AssertionError):
         return type(self), (str(self), self.audit, self.kept)  # it may come from another process
 
 
+class Inconclusive(DPAuditError, AssertionError):
+    """The audit did not give what its test asks for: a verdict, enough power, or a refutation.
+
+    `audit` is the whole audit, an `Audit` or an `InsideAudit`.
+    """
+
+    __module__ = "dpaudit"  # as users know it
+
+    def __init__(self, message: str, audit: Audit | Any) -> None:
+        super().__init__(message)
+        self.audit = audit
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.audit)  # it may come from another process
+
+
 class HealthWarning(UserWarning):
     """Something about the mechanism looks like a mistake; the audit continues."""
+
+
+class SlowMechanism(HealthWarning):
+    """The default number of draws will take long; nobody has set a limit."""
 
 
 def printable(text: str) -> str:

@@ -6,20 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reported import of_words, verdicts
+from reported import broken_inside, cannot_follow, of_words, verdicts
 
 from dpaudit.report import write_report, write_suite
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
-NAMES = ("refuted", "not-refuted", "undecided", "words", "suite/index")
-VERDICTS = ("refuted", "not-refuted", "undecided")
+VERDICTS = ("refuted", "not-refuted", "undecided", "broken-inside", "cannot-follow")
+NAMES = (*VERDICTS, "words", "suite/index")
 
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a page of each verdict, one of outputs that try to be markup, and a suite."""
     folder = tmp_path_factory.mktemp("pages")
-    audits = {**verdicts(), "words": of_words()}
+    audits: dict[str, Any] = {**verdicts(), "words": of_words()}
+    audits |= {"broken-inside": broken_inside(), "cannot-follow": cannot_follow()}
     for name, audit in audits.items():
         write_report(audit, folder / f"{name}.html")
     write_suite(audits.values(), folder / "suite")

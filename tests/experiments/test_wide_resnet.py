@@ -109,7 +109,7 @@ def test_scores_are_shifted_and_scaled_as_the_head_says(
         assert np.mean(inside) == pytest.approx(shift, abs=5 * spread / np.sqrt(len(inside)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_halved_noise_is_refuted_and_the_right_noise_is_not(
     wide_resnet: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,11 +20,11 @@ from dpaudit.report import (
     CURVE,
     EVIDENCE,
     TRADE_OFF,
+    brief_of,
     failure,
     headline,
     lower,
     render,
-    row_of,
     upper,
     wording,
 )
@@ -77,7 +77,7 @@ def test_a_refuted_audit_errs_to_the_safe_side(bound: float, alpha: float) -> No
         assert all(1.0 < shown <= bound for shown in numbers("epsilon >= NUMBER", text))
     assert numbers(r"\(alpha = NUMBER\)", headline(audit))[0] >= alpha
     assert numbers("probability at most NUMBER", render(audit))[0] >= alpha
-    assert 1.0 < numbers("epsilon NUMBER", row_of([audit]).certified)[0] <= bound
+    assert 1.0 < numbers("epsilon NUMBER", brief_of([audit]).certified)[0] <= bound
 
 
 @given(st.floats(1e-12, 50.0), st.floats(2.0, 50.0))

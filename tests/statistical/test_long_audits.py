@@ -38,7 +38,13 @@ def rarely_missing(data: Any, size: int, rng: np.random.Generator) -> Floats:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "mechanism", [laplace_count, geometric_count, mostly_clipped, rarely_missing]
+    "mechanism",
+    [
+        laplace_count,
+        pytest.param(geometric_count, marks=pytest.mark.nightly),
+        pytest.param(mostly_clipped, marks=pytest.mark.nightly),
+        rarely_missing,
+    ],
 )
 def test_long_audits_of_mechanisms_on_their_claim_seldom_accuse(mechanism: Any) -> None:
     """Null: a claim that holds exactly is refuted in at most a share alpha of the audits.

@@ -74,7 +74,7 @@ def test_independent_canaries_on_their_claim_are_rarely_accused(
     assert refuted <= most_accusations(RUNS, ALPHA)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_scores_in_order_are_shuffled_before_they_are_bet_on() -> None:
     """An order by score would say of each canary that its score is below those before it."""
     refuted = 0
@@ -113,7 +113,7 @@ class Spender:
         return seen
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_training_that_spends_every_step_by_its_past_is_rarely_accused() -> None:
     refuted = 0
     for seed in range(RUNS):
@@ -128,7 +128,7 @@ def test_a_training_that_spends_every_step_by_its_past_is_rarely_accused() -> No
     assert refuted <= most_accusations(RUNS, ALPHA)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_canaries_of_a_step_that_depend_on_each_other_are_averaged() -> None:
     """Their payoffs would not multiply: the steps are as few as the losses that they share."""
     refuted = 0
@@ -143,7 +143,7 @@ def test_canaries_of_a_step_that_depend_on_each_other_are_averaged() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("coin", [0.1, 0.7])
+@pytest.mark.parametrize("coin", [0.1, pytest.param(0.7, marks=pytest.mark.nightly)])
 def test_batches_that_are_their_own_label_are_rarely_accused(coin: float) -> None:
     refuted = 0
     for seed in range(RUNS):

@@ -30,4 +30,4 @@ def laplace(size: int, *, shift: float = 0.0, scale: float = 1.0, seed: int = 0)
 
 
 def without_seconds(found: Audit) -> str:
-    return json.dumps({**found.to_json(), "seconds": 0}, sort_keys=True)
+    return json.dumps({**found.to_json(), "seconds": 0, "provenance": None}, sort_keys=True)

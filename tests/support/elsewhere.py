@@ -84,4 +84,8 @@ def ill_mannered(data: Any, size: int, rng: np.random.Generator) -> Any:
 
 def told_apart(audit: dpaudit.Audit) -> dict[str, object]:
     """All of an audit but how long it took."""
-    return {name: value for name, value in audit.to_json().items() if name != "seconds"}
+    return {
+        name: value
+        for name, value in audit.to_json().items()
+        if name not in ("seconds", "provenance")
+    }

@@ -4,9 +4,9 @@
     python tests/support/pages.py docs/tutorial.md
 
 A `text` block right under a `python` block is what that block prints. The blocks of a page run in
-order and share their names. A block under `<!-- needs: opendp -->` runs where that library is
-installed. Run as a script this writes what they print into the pages; the tests
-compare the two.
+order and share their names. Pages leave out when, where and on which code an audit ran. A block
+under `<!-- needs: opendp -->` runs where that library is installed. Run as a script this writes
+what they print into the pages; the tests compare the two.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _SECONDS = re.compile(r"(?<=draws, )\d[\d. a-z]*$", re.MULTILINE)  # no two runs take equally long
+_PROVENANCE = re.compile(  # when, on which code and machine: pages leave it out
+    r"\n\n  audited     .*(?:\n  (?:code  |machine  |auditor  |purpose  | {12}).*)*"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,12 @@ def run(text: str, name: str) -> Iterator[tuple[Block, str]]:
         written = io.StringIO()
         with contextlib.redirect_stdout(written):
             exec(compile(placed, name, "exec"), names)
-        yield block, written.getvalue()
+        yield block, without_provenance(written.getvalue())
+
+
+def without_provenance(printed: str) -> str:
+    """What was printed, less when it was, and on which code and machine."""
+    return _PROVENANCE.sub("", printed)
 
 
 def without_seconds(printed: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 import dpaudit
 from dpaudit.claims import PureDP
+from dpaudit.inside import InsideAudit, Laplace, release
 from dpaudit.neighbours import Pair
 from dpaudit.results import (
     Audit,
@@ -57,6 +58,30 @@ def undecided() -> Audit:
 
 def verdicts() -> dict[str, Audit]:
     return {"refuted": refuted(), "not-refuted": not_refuted(), "undecided": undecided()}
+
+
+def noisy_model(data: Any, rng: np.random.Generator) -> Any:
+    """2-DP for records in [-1, 1], one of them replaced; a long list goes into one release."""
+    counts = np.zeros(2_000)
+    counts[1_000] = np.sum(data)
+    noisy = release(counts, Laplace(2.0), rng)
+    return noisy[:3], np.sum(data) + rng.laplace(scale=2.0), release(len(data), Laplace(9.0), rng)
+
+
+def noisy_beta(data: Any, rng: np.random.Generator) -> Any:
+    return np.sum(data) + rng.beta(1.0, 2.0)
+
+
+@cache
+def broken_inside() -> InsideAudit:
+    relation = dpaudit.replace_one(dpaudit.floats(-1, 1), max_records=5)
+    return dpaudit.audit_inside(noisy_model, dpaudit.PureDP(0.5), relation, rng=7)
+
+
+@cache
+def cannot_follow() -> InsideAudit:
+    relation = dpaudit.replace_one(dpaudit.floats(-1, 1), max_records=5)
+    return dpaudit.audit_inside(noisy_beta, dpaudit.PureDP(0.5), relation, rng=7)
 
 
 @cache

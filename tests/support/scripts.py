@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = (
     ROOT / "experiments",
+    ROOT / "experiments" / "inside",
     ROOT / "experiments" / "libraries",
     ROOT / "experiments" / "training",
     ROOT / "benchmarks",

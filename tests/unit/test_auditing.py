@@ -28,6 +28,13 @@ Mechanism = Callable[..., Any]
             TypeError,
             r"claim must be a claim such as dpaudit.PureDP\(1.0\), got 1.0",
         ),
+        (
+            {"claim": PureDP},
+            TypeError,
+            r"claim is the class PureDP itself. .*: dpaudit\.PureDP\(epsilon=\.\.\.\)",
+        ),
+        ({"finder": "evolv"}, ValueError, r"got 'evolv'\. Did you mean 'evolve'\?"),
+        ({"finder": 3}, TypeError, "finder must be a name, or an object .* got 3"),
         ({"neighbours": 3}, TypeError, "neighbours must be a relation .* got 3"),
         ({"neighbours": []}, ValueError, "at least one pair"),
         ({"mechanism": 3}, ValueError, r"must be callable as f\(data, size, rng\)"),

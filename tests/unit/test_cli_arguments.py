@@ -53,17 +53,27 @@ FORMS = {  # a command that runs, so that one odd value is all that is wrong
         "odd_code.py:honest",
         *("--claim", "eps=1", "--pair", "[[0],[1]]", "--samples", "100", "--seed", "1"),
     ),
+    "inside": (
+        "odd_code.py:honest",
+        *("--claim", "eps=1", "--pair", "[[0],[1]]", "--transcripts", "4", "--seed", "1"),
+    ),
     "samples": ("a.npy", "a.npy", "--claim", "eps=1"),
     "replay": ("a.json", "odd_code.py:honest"),
     "compare": ("a.json", "a.json"),
     "report": ("a.json",),
+    "export": ("a.json",),
     "write": ("odd_code.py:honest",),
     "mechanisms": (),
     "demo": (),
     "store": ("a.sqlite",),
     "training": ("a.csv", "--claim", "eps=1"),
+    "verify": ("a.json", "odd_code.py:honest"),
 }
-UNBOUNDED = {("audit", "--samples"), ("audit", "--trials")}  # they ask for time, and may
+UNBOUNDED = {
+    ("audit", "--samples"),
+    ("audit", "--trials"),
+    ("inside", "--transcripts"),
+}  # they ask for time, and may
 
 
 @pytest.fixture

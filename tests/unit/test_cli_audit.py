@@ -44,7 +44,7 @@ def test_quiet_prints_the_headline(fake: FakeAudit) -> None:
     result = run(*GOOD, "--quiet")
     line = "NOT REFUTED: ClippedSum, claimed 1-DP: at least epsilon 0.9 leaks"
     assert result.output == f"{line} (certified, alpha = 1e-06)\n"
-    assert fake.options["progress"] is None
+    assert fake.options["progress"] is False
 
 
 def test_json_prints_the_audit(fake: FakeAudit) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from commands import ANSWER, error_line, run
 
+import dpaudit
+from dpaudit import report
 from dpaudit.claims import Claim, GaussianDP, Profile, PureDP
 from dpaudit.neighbours import Pair
-from dpaudit.report import Change, change_table, changes_between, is_past_claim, summary
+from dpaudit.report import Brief, Change, change_table, is_past_claim, saved_brief, summary
 from dpaudit.results import Audit, Evidence, PairRecord, Verdict
 
 RECORD = PairRecord(pair=Pair([0.0], []), samples=2850, log_wealth=0.0, growth=0.0)
@@ -27,6 +31,21 @@ QUIET = dataclasses.replace(
     detectable=None,
     history=(RECORD,),
 )
+
+
+def brief(audit: Audit | None, key: str = "audit") -> Brief | None:
+    return None if audit is None else saved_brief(audit, key=key)
+
+
+def changes_between(
+    old: Sequence[Audit], new: Sequence[Audit], keys: str = "abc"
+) -> tuple[Change, ...]:
+    """The changes between audits in files of these names, one letter each."""
+    sides = (
+        [saved_brief(audit, key=key) for audit, key in zip(each, keys, strict=False)]
+        for each in (old, new)
+    )
+    return report.changes_between(*sides)
 
 
 def like(name: str, **changes: Any) -> Audit:
@@ -64,7 +83,7 @@ def refuted(name: str, bound: float = 1.8679) -> Audit:
 def test_only_a_claim_that_is_newly_broken_is_worse(
     old: Audit | None, new: Audit | None, word: str, worse: bool
 ) -> None:
-    change = Change(old=old, new=new)
+    change = Change(old=brief(old), new=brief(new))
     assert (change.word, change.is_worse) == (word, worse)
 
 
@@ -123,6 +142,47 @@ def test_neighbours_tell_apart_what_is_there_twice() -> None:
     assert changes[1].audit.neighbours == "replace one"
 
 
+def test_names_of_files_tell_apart_what_nothing_else_does() -> None:
+    """Two audits of one class, with one claim and one relation, ended the comparison once."""
+    twins = [QUIET, like("count", samples=10)]
+    changes = changes_between(twins, [refuted("count"), like("count", samples=20)])
+    assert [(change.word, change.audit.key) for change in changes] == [
+        ("now refuted", "a"),
+        ("same verdict", "b"),
+    ]
+    assert [change.word for change in changes_between(twins[:1], twins)] == ["same verdict", "new"]
+
+
+def test_audits_of_tests_are_matched_by_their_tests() -> None:
+    """Whatever the mechanism is called, and although another test audits one of the same name."""
+    old = {"test_one-1-0123abcd": QUIET, "test_two-1-4567abcd": like("count", samples=10)}
+    new = {"test_two-1-4567abcd": refuted("count"), "test_one-1-0123abcd": like("renamed")}
+    sides = [[saved_brief(audit, key=key) for key, audit in each.items()] for each in (old, new)]
+    changes = report.changes_between(*sides)
+    assert [(change.word, change.audit.name, change.audit.mechanism) for change in changes] == [
+        ("now refuted", "test_two", "count"),
+        ("same verdict", "test_one", "renamed"),
+    ]
+    assert changes[0].to_json()["test"] == "test_two"
+    assert change_table(changes[:1]).splitlines()[-1].split() == ["test_two"]
+
+
+def test_audits_inside_are_compared_too(tmp_path: Path) -> None:
+    broken, quiet = save(tmp_path / "broken"), save(tmp_path / "quiet")
+    for folder, scale in ((broken, 1.0), (quiet, 4.0)):
+
+        def noisy_sum(data: Any, rng: np.random.Generator, scale: float = scale) -> Any:
+            return np.clip(data, -1, 1).sum() + rng.laplace(scale=scale)
+
+        pair = dpaudit.pairs([([1.0], [-1.0])])
+        found = dpaudit.audit_inside(noisy_sum, PureDP(1.0), pair, transcripts=4, rng=1)
+        found.save(Path(folder) / "noisy.json")
+    worse = run("compare", quiet, broken)
+    assert worse.exit_code == 1, worse.output
+    assert "-> broken inside" in worse.output
+    assert run("compare", broken, broken).exit_code == 0
+
+
 def save(folder: Path, **audits: Audit) -> str:
     folder.mkdir()
     for name, audit in audits.items():
@@ -174,9 +234,7 @@ def test_files_are_compared_and_told_as_json(tmp_path: Path) -> None:
 def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     good = save(tmp_path / "good", a=QUIET)
     empty = save(tmp_path / "empty")
-    twice = save(tmp_path / "twice", a=QUIET, b=QUIET)
     assert "no file ends in .json" in error_line(run("compare", good, empty))
-    assert "two audits of count with the claim 1-DP" in error_line(run("compare", good, twice))
     assert "there is no file" in error_line(run("compare", good, str(tmp_path / "gone")))
     (tmp_path / "good" / "z.json").write_text("{}")
     assert "z.json: this dpaudit reads audits" in error_line(run("compare", good, good))

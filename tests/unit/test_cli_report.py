@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,22 @@ from dpaudit.results import Audit, load
 
 
 class Pages:
-    """Stands in for the pages: writes the names of what it was given."""
+    """Stands in for the pages: writes the names of what it was given, and who audited."""
 
-    def write_report(self, audit: Audit, path: Path) -> None:
-        path.write_text(audit.mechanism)
+    def write_report(self, audit: Audit, path: Path, *, auditor: Any, purpose: Any) -> None:
+        path.write_text(" ".join(filter(None, (audit.mechanism, auditor, purpose))))
 
-    def write_suite(self, audits: Sequence[Audit], folder: Path) -> None:
-        (folder / "index.html").write_text(",".join(audit.mechanism for audit in audits))
+    def write_suite(
+        self,
+        audits: Iterable[Audit],
+        folder: Path,
+        *,
+        names: Sequence[str] = (),
+        auditor: Any,
+        purpose: Any,
+    ) -> None:
+        listed = ",".join(audit.mechanism for audit in audits)
+        (folder / "index.html").write_text(" ".join(filter(None, (listed, auditor, purpose))))
 
 
 @pytest.fixture
@@ -71,6 +80,15 @@ def test_a_page_never_replaces_the_audit(here: Path) -> None:
     assert load(here / "one.json").mechanism == "one"
 
 
+@pytest.mark.usefixtures("pages")
+def test_who_audited_and_why_reaches_the_pages(here: Path) -> None:
+    said = ("--auditor", "Ada", "--purpose", "release 2")
+    assert run("report", "one.json", *said).exit_code == 0
+    assert run("report", ".", "-o", "site", *said).exit_code == 0
+    assert (here / "one.html").read_text() == "one Ada release 2"
+    assert (here / "site" / "index.html").read_text() == "one,two Ada release 2"
+
+
 @pytest.mark.usefixtures("pages", "here")
 @pytest.mark.parametrize(
     ("arguments", "words"),
@@ -87,7 +105,7 @@ def test_what_is_wrong_is_said_in_a_line(arguments: tuple[str, ...], words: str)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("path", ["one.json", "."])
 def test_a_full_disk_is_said_in_a_line(pages: Any, path: str) -> None:
-    def full(*arguments: Any) -> None:
+    def full(*arguments: Any, **more: Any) -> None:
         raise OSError(28, "No space left on device")
 
     pages.write_report = pages.write_suite = full
@@ -102,7 +120,7 @@ def test_a_full_disk_is_said_in_a_line(pages: Any, path: str) -> None:
 def test_a_missing_extra_is_said_in_a_line(
     pages: Any, path: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(*arguments: Any) -> None:
+    def missing(*arguments: Any, **more: Any) -> None:
         raise ModuleNotFoundError(words)
 
     monkeypatch.setattr(pages, "write_report", missing)

@@ -14,7 +14,11 @@ _OF_LIBRARIES = [
     pytest.mark.filterwarnings(f"ignore:{words}")
     for words in ("Secure RNG turned off", "Full backward hook is firing", "optax.global_norm")
 ]
+# An option of SciPy that scikit-learn still gives.
+_OF_L_BFGS = [pytest.mark.filterwarnings("ignore:scipy.optimize. The `disp`")]
 WARNS = {
+    "docs/reports/diffprivlib-logistic-norm.md": _OF_L_BFGS,
+    "docs/reports/diffprivlib-rare-class.md": _OF_L_BFGS,
     "docs/outputs.md": [pytest.mark.filterwarnings("default::dpaudit.HealthWarning")],
     "docs/libraries.md": _OF_LIBRARIES,
     "docs/training.md": _OF_LIBRARIES,

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dpaudit import categories, floats, integers, records, vectors
+from dpaudit import categories, floats, integers, records, tables, vectors
 from dpaudit.domains import MAX_EDGES, Domain, parse_domain
 from dpaudit.errors import InvalidDomain
 
@@ -244,6 +244,13 @@ def test_domains_are_values() -> None:
         ("categories:a,b, c", categories("a", "b", "c")),
         ("categories:a:b", categories("a:b")),
         ("vectors:3:-1:1", vectors(3, -1, 1)),
+        ("tables(a=floats:0:1)", tables(a=floats(0, 1))),
+        (
+            "tables( a = integers:0:9+odd , b=categories:x,y,form=numpy)",
+            tables(a=integers(0, 9).with_odd_values(), b=categories("x", "y"), form="numpy"),
+        ),
+        ("tables(form=floats:0:1)", tables({"form": floats(0, 1)})),
+        ("tables(a=floats:0:1)+odd", tables(a=floats(0, 1)).with_odd_values()),
     ],
 )
 def test_parse_domain(text: str, domain: Domain) -> None:

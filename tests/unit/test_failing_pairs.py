@@ -308,7 +308,7 @@ def many_pairs() -> FixedPairs:
 @TOLD
 @pytest.mark.slow
 @pytest.mark.parametrize("tester", [None, dpaudit.testers.HistogramTester()])
-@pytest.mark.parametrize("chance", [0.1, 0.5])
+@pytest.mark.parametrize("chance", [pytest.param(0.1, marks=pytest.mark.nightly), 0.5])
 def test_setting_pairs_aside_accuses_no_more_often(tester: Any, chance: float) -> None:
     """Errors exactly as likely as 1-DP allows, some so likely that pairs are set aside by chance.
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpaudit import Pair
 from dpaudit.errors import CannotFollow, InvalidMechanism
 from dpaudit.inside import Laplace, RandomizedResponse, Transcript, release, transcript_of
+from dpaudit.inside.noise.generator import FollowedGenerator
 from dpaudit.mechanism import as_mechanism, one_at_a_time
 from dpaudit.zoo import ZOO
 
@@ -48,11 +50,29 @@ def test_the_loss_is_that_of_the_closed_form(seed: int) -> None:
         lambda data, rng: np.float64(data.sum()) + rng.laplace(),
         lambda data, rng: rng.laplace(size=(1, 1)) + data.sum(),
         lambda data, rng: (data + np.random.default_rng(rng).laplace(size=1)).sum(),
+        lambda data, rng: data.sum() + np.random.default_rng().laplace(),
+        lambda data, rng: data.sum() + np.random.laplace(),  # noqa: NPY002
     ],
 )
 def test_affine_maps_leave_the_loss_as_it_is(code: Code) -> None:
     plain = transcript(lambda data, rng: data.sum() + rng.laplace())
     assert transcript(code).loss == pytest.approx(plain.loss, abs=1e-12)
+
+
+def test_a_generator_with_a_seed_of_its_own_gives_no_noise() -> None:
+    found = transcript(lambda data, rng: data.sum() + np.random.default_rng(7).laplace())
+    assert "no release explains that" in (found.differs or "")
+    assert not isinstance(np.random.default_rng(), FollowedGenerator)  # put back after the run
+
+
+def test_draws_of_scientific_libraries_are_left_as_they_are() -> None:
+    """They are no noise of the code: with a seed nothing is drawn, without one it is noticed."""
+    found = transcript(
+        lambda data, rng: data.sum() + rng.laplace() + stats.norm.rvs(random_state=3)
+    )
+    assert found.differs is None
+    with pytest.raises(CannotFollow, match=r"random or np\.random|did something else"):
+        transcript(lambda data, rng: data.sum() + stats.norm.rvs())
 
 
 def test_a_scale_that_depends_on_data_counts() -> None:
@@ -97,6 +117,31 @@ def test_the_same_noise_twice_is_an_infinite_loss() -> None:
     assert abs(transcript(harmless).loss) <= 1.0 + 1e-12
 
 
+def far_and_back(data: Any, rng: np.random.Generator) -> object:
+    noisy = data.sum() + rng.laplace()
+    return noisy, (noisy - 1e9) + 1e9
+
+
+def centred_sum(data: Any, rng: np.random.Generator) -> object:
+    noisy = np.append(data, [0.1, 0.7]) + rng.laplace(size=3)
+    return noisy, (noisy - noisy.mean()).sum()
+
+
+def nothing_left(data: Any, rng: np.random.Generator) -> object:
+    noisy = np.append(data, [0.1, 0.7]) + rng.normal(size=3)
+    return noisy[0], 1e6 * ((noisy - noisy.mean()).sum())
+
+
+@pytest.mark.parametrize("code", [far_and_back, centred_sum, nothing_left])
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_is_not_taken_for_a_leak(code: Code, seed: int) -> None:
+    """What real numbers say is the same on both sides; floats differ in their last bits."""
+    for pair in (ONE, ONE.swapped()):
+        found = transcript(code, pair, seed)
+        assert found.differs is None
+        assert 0.0 < abs(found.loss) < 6.0  # an output that leaked would have no limit
+
+
 def test_nan_is_an_infinite_loss() -> None:
     pair = Pair(np.array([math.nan]), np.array([0.0]))
 
@@ -129,32 +174,31 @@ def test_outside_an_audit_a_release_is_a_draw() -> None:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        (lambda data, rng: data.sum() + rng.laplace() > 0.5, "compares a noisy number"),
-        (lambda data, rng: data.sum() + rng.laplace() == 0.5, "compares a noisy number"),
-        (lambda data, rng: max(0.0, data.sum() + rng.laplace()), "compares a noisy number"),
-        (lambda data, rng: np.argmax(data + rng.laplace(size=3)), "compares a noisy number"),
-        (lambda data, rng: np.max(data + rng.laplace(size=3)), "compares a noisy number"),
-        (lambda data, rng: np.sort(data + rng.laplace(size=3)), "compares a noisy number"),
-        (lambda data, rng: np.clip(data + rng.laplace(size=3), 0, 1), "compares a noisy number"),
-        (lambda data, rng: float(data.sum() + rng.laplace()), "converts or rounds"),
-        (lambda data, rng: round(data.sum() + rng.laplace()), "converts or rounds"),
-        (lambda data, rng: np.round(data + rng.laplace(size=3)), "noisy number"),
-        (lambda data, rng: np.exp(data + rng.laplace(size=3)), "asks a noisy number for 'exp'"),
-        (lambda data, rng: abs(data.sum() + rng.laplace()), "takes a function of noise"),
+        (lambda data, rng: data.sum() + rng.laplace() == 0.5, "noisy numbers are equal"),
+        (lambda data, rng: np.sort(data + rng.laplace(size=3)), r"takes np\.sort of noise"),
+        (lambda data, rng: max((data + rng.laplace(size=9)).tolist()), "compares .* in a chain"),
+        (lambda data, rng: rng.laplace() + rng.normal() > 0.5 + rng.gumbel(), "adds up"),
+        (lambda data, rng: rng.geometric(0.5) > rng.laplace(), "compares whole numbers of noise"),
+        (lambda data, rng: np.arange(9)[rng.geometric(0.5)], "takes noise for a place"),
+        (lambda data, rng: float(data.sum() + rng.laplace()), "makes a plain number of noise"),
+        (lambda data, rng: round(data.sum() + rng.laplace()), "rounds a noisy number"),
+        (lambda data, rng: np.round(data + rng.laplace(size=3)), r"takes np\.round of noise"),
+        (lambda data, rng: np.exp(data + rng.laplace(size=3)), r"takes np\.exp of noise"),
+        (lambda data, rng: abs(data.sum() + rng.laplace()), r"takes np\.absolute of noise"),
         (lambda data, rng: rng.laplace() * rng.laplace(), "multiplies two noisy numbers"),
         (lambda data, rng: 1.0 / rng.laplace(), "divides by a noisy number"),
-        (lambda data, rng: f"{rng.laplace()}", "into text"),
+        (lambda data, rng: f"{rng.laplace()}", "makes a plain number of noise"),
         (lambda data, rng: str(rng.laplace()), "into text"),
         (lambda data, rng: bool(rng.laplace()), "zero"),
-        (lambda data, rng: np.zeros(2) + np.asarray(rng.laplace(size=2), float), "converts"),
-        (lambda data, rng: rng.random() < 0.5, r"uses rng\.random"),
+        (lambda data, rng: np.zeros(2) + np.asarray(rng.laplace(size=2), float), "plain numbers"),
+        (lambda data, rng: rng.integers(2) < 0.5, r"uses rng\.integers"),
         (lambda data, rng: rng.choice(3), r"uses rng\.choice"),
         (lambda data, rng: rng.bit_generator.random_raw(), r"uses rng\.bit_generator"),
         (lambda data, rng: rng.laplace() + rng.laplace(), "adds up laplace noise"),
         (lambda data, rng: {rng.laplace()}, "output of type set"),
-        (lambda data, rng: np.random.laplace(), "random or np.random"),  # noqa: NPY002
+        (lambda data, rng: np.random.poisson(), "random or np.random"),  # noqa: NPY002
         (lambda data, rng: random.random(), "random or np.random"),
-        (lambda data, rng: np.random.default_rng().laplace(), "did something else"),
+        (lambda data, rng: np.random.RandomState().laplace(), "did something else"),
         (lambda data, rng: object(), "output of type object"),
         (lambda data, rng: release(rng.laplace(), Laplace(1.0), rng), "has noise"),
         (lambda data, rng: isinstance(rng.laplace(), float), "plain run"),
@@ -170,11 +214,11 @@ def test_what_cannot_be_followed_is_refused(code: Code, words: str) -> None:
 def test_a_refusal_names_file_and_line_and_cannot_be_swallowed() -> None:
     def code(data: Any, rng: np.random.Generator) -> object:
         try:
-            return 1.0 if data.sum() + rng.laplace() > 0.5 else 0.0
+            return 1.0 if round(data.sum() + rng.laplace()) else 0.0
         except Exception:
             return rng.laplace()
 
-    with pytest.raises(CannotFollow, match=r"test_inside_transcripts\.py:\d+: compares"):
+    with pytest.raises(CannotFollow, match=r"test_inside_transcripts\.py:\d+: rounds"):
         transcript(code)
 
 
@@ -204,7 +248,7 @@ def test_state_from_run_to_run_is_refused() -> None:
         (lambda data, rng: (data.sum(), rng.laplace()), "no release explains that"),
         (lambda data, rng: [rng.laplace() for _ in range(1 + int(data.sum()))], "another form"),
         (lambda data, rng: rng.laplace() if data.sum() else 0.0, "noise on one of the two"),
-        (lambda data, rng: rng.laplace() if data.sum() else rng.normal(), "another kind of noise"),
+        (lambda data, rng: rng.laplace() if data.sum() else rng.geometric(0.5), "another kind"),
         (lambda data, rng: 1 / int(data.sum()) + rng.laplace(), "ZeroDivisionError"),
         (lambda data, rng: rng.laplace(scale=data.sum()), "noise on one of the two"),
         (
@@ -243,6 +287,12 @@ def test_the_largest_loss_is_the_true_epsilon_of_the_zoo(name: str, attained: fl
 def test_inputs_beyond_the_rounding_of_floats_get_a_tolerance() -> None:
     pair = Pair(np.array([1e12, 1.0]), np.array([1e12, 0.0]))
     assert transcript(lambda data, rng: data.sum() + rng.laplace(), pair).tolerance > 1e-4
+
+
+def test_a_transcript_is_of_a_mechanism() -> None:
+    code: Any = lambda data, rng: data.sum() + rng.laplace()  # noqa: E731
+    with pytest.raises(TypeError, match="as_mechanism"):
+        transcript_of(code, ONE, np.random.default_rng(0))
 
 
 def test_a_function_that_needs_more_is_no_mechanism() -> None:

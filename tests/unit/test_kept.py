@@ -24,12 +24,15 @@ BITS = [([1], [0])]
 
 
 @contextmanager
-def a_run(folder: Path, **given: Any) -> Iterator[list[Audit]]:
+def a_run(folder: Path, **given: Any) -> Iterator[list[Any]]:
     """A test run; the audits that it was told of."""
-    told: list[Audit] = []
+    told: list[Any] = []
     token = NEXT_SETTINGS.set(
         lambda: AssertionSettings(
-            test="test_bit#1", folder=folder / ".dpaudit", note=told.extend, **given
+            test="test_bit#1",
+            folder=folder / ".dpaudit",
+            note=lambda judgement: told.extend(judgement.audits),
+            **given,
         )
     )
     try:
@@ -291,9 +294,12 @@ def test_names_of_files_are_short_safe_and_apart() -> None:
 
 
 def test_a_table_of_long_names_keeps_to_80_columns() -> None:
-    long = Row("m" * 200, "c" * 200, "not refuted", "epsilon " + "1" * 40, "9999", "123456.7")
-    short = Row("sum", "1-DP", "refuted", "epsilon 1.86", "81k", "1.1")
+    long = Row(
+        "t" * 99, "m" * 200, "c" * 200, "not refuted", "epsilon " + "1" * 40, "9999", "123456.7"
+    )
+    short = Row("test_sum", "sum", "1-DP", "refuted", "epsilon 1.86", "81k", "1.1")
+    short_line = "test_sum  sum        1-DP   refuted  epsilon 1.86      81k      1.1"
     lines = run_table([long, short])
     assert max(map(len, lines)) <= 80
     assert "m...m" in lines[1]
-    assert run_table([short])[1] == "sum        1-DP   refuted  epsilon 1.86      81k      1.1"
+    assert run_table([short])[1] == short_line

@@ -107,8 +107,8 @@ class Shifted:
         (Shifted(), "Shifted"),
         (Shifted().method, "method"),
         (Shifted.class_method, "class_method"),
-        (functools.partial(with_epsilon, epsilon=2.0), "with_epsilon"),
-        (functools.partial(with_late_rng, scale=1.0), "with_late_rng"),
+        (functools.partial(with_epsilon, epsilon=2.0), "with_epsilon(epsilon=2.0)"),
+        (functools.partial(with_late_rng, scale=1.0), "with_late_rng(scale=1.0)"),
         (lambda data, size, rng: with_rng(data, size, rng), "<lambda>"),
     ],
 )
@@ -194,6 +194,11 @@ def test_what_cannot_be_called_is_not_a_mechanism(wrong: Any) -> None:
         as_mechanism(wrong)
     with pytest.raises(InvalidMechanism, match=r"one_at_a_time needs a callable"):
         one_at_a_time(wrong)
+
+
+def test_a_function_is_wrapped_once() -> None:
+    with pytest.raises(InvalidMechanism, match=r"noisy_bit is wrapped in one_at_a_time already"):
+        one_at_a_time(one_at_a_time(noisy_bit))
 
 
 def test_mechanisms_can_be_pickled() -> None:

@@ -118,7 +118,7 @@ def test_ctrl_c_ends_the_run_and_loses_nothing_that_was_kept(project: Project) -
     result = project.run(no_reraise_ctrlc=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["count * refuted *"])
+    result.stdout.fnmatch_lines(["*count * refuted *"])
     assert len(project.kept()) == 1
 
 

@@ -101,7 +101,6 @@ E                     file to forget it.
 def test_a_failed_test_says_all_in_80_columns_and_so_does_its_second_run(
     project: Project, monkeypatch: pytest.MonkeyPatch, ci: str
 ) -> None:
-    monkeypatch.delenv("BUILD_NUMBER", raising=False)
     monkeypatch.setenv("CI", ci)  # where pytest shortens nothing
     project.write(test_count=NOISELESS)
     for message in (FIRST_RUN, SECOND_RUN):
@@ -136,11 +135,13 @@ def test_the_summary_has_a_line_for_each_audit(project: Project) -> None:
     result = project.run("-q", "--dpaudit-report=audits")
     result.assert_outcomes(failed=1, passed=1)
     headings, answers, count, where, *_ = lines_between(result, f"{'=' * 35} dpaudit", "=")
-    names = ["mechanism", "claim", "verdict", "leaks at least", "draws", "seconds"]
+    names = ["test", "mechanism", "claim", "verdict", "leaks at least", "draws", "seconds"]
     assert re.split(" {2,}", headings) == names
-    assert re.fullmatch(r"RandomizedResponse  1-DP   not refuted  \S.+ +136 +\d+\.\d", answers)
     assert re.fullmatch(
-        r"count               1-DP   refuted      epsilon 6\.3       61k +\d+\.\d", count
+        r"test_answers  Rand\S+nse  1-DP   not refuted  \S.+ +136 +\d+\.\d", answers
+    )
+    assert re.fullmatch(
+        r"test_count    count +1-DP   refuted      epsilon 6\.3       61k +\d+\.\d", count
     )
     assert where == f"saved in {project.path / 'audits'}"
 
@@ -151,9 +152,11 @@ def test_the_report_folder_has_a_page_for_each_audit_and_an_index(project: Proje
     project.write(test_count=NOISELESS, test_answers=ON_CLAIM)
     project.run_apart("--dpaudit-report=audits").stdout.no_fnmatch_line("warning: *")
     pages = {file.name: file.read_text(encoding="utf-8") for file in project.path.glob("*/*.html")}
-    assert sorted(pages) == ["001-randomizedresponse.html", "002-count.html", "index.html"]
-    assert "refuted" in pages["002-count.html"]
-    assert all(f'href="{name}"' in pages["index.html"] for name in pages if name[0] == "0")
+    files = sorted(file.stem for file in project.path.glob("audits/*.json"))
+    assert sorted(pages) == ["index.html", *(f"{file}.html" for file in files)]
+    assert files[1].startswith("test_count-1-")
+    assert "refuted" in pages[f"{files[1]}.html"]
+    assert all(f'href="{file}.html"' in pages["index.html"] for file in files)
 
 
 def test_without_the_extra_there_are_no_pages_and_no_failure(project: Project) -> None:
@@ -194,7 +197,8 @@ def test_the_option_wins_over_the_ini_file(
     effort = PROFILES[profile]
     result.stdout.fnmatch_lines(
         [
-            f"dpaudit: {profile} ({effort.samples:,} draws, alpha {effort.alpha:g}), "
+            f"dpaudit: {profile} ({effort.samples:,} draws, alpha {effort.alpha:g}, "
+            f"at most {effort.seconds:g} s), "
             "--dpaudit-seed=5",
             f"*turn {effort.samples} {effort.alpha} *",
         ]
@@ -289,7 +293,7 @@ def test_a_test_that_is_run_again_begins_again(project: Project) -> None:
     assert first == second
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_is_exactly_on_its_claim_stays_green_over_a_hundred_seeds(
     project: Project,
 ) -> None:
@@ -315,15 +319,18 @@ def test_what_is_exactly_on_its_claim_stays_green_over_a_hundred_seeds(
 
 def test_workers_find_the_same_and_the_controller_shows_it(project: Project) -> None:
     project.write(test_count=NOISELESS, test_answers=ON_CLAIM, test_turn=TURN)
-    project.run("--dpaudit-report=alone")
+    project.run("--dpaudit-report=alone", "--dpaudit-sarif=alone.sarif")
     (project.path / ".dpaudit" / "kept").rename(project.path / "kept-alone")
-    result = project.run_apart("-p", "xdist", "-n2", "--dpaudit-report=audits")
+    options = ("--dpaudit-report=audits", "--dpaudit-sarif=many.sarif")
+    result = project.run_apart("-p", "xdist", "-n2", *options)
     result.assert_outcomes(failed=1, passed=2)
     _, answers, count, *_ = lines_between(result, f"{'=' * 35} dpaudit", "=")
-    assert answers.startswith("RandomizedResponse  1-DP   not refuted  ")
-    assert count.startswith("count               1-DP   refuted      epsilon 6.3       61k")
+    assert re.match(r"test_answers  Rand\S+nse  1-DP   not refuted  ", answers)
+    assert re.match(r"test_count    count +1-DP   refuted      epsilon 6\.3       61k", count)
     seeds = {name: audit.rng_seed for name, audit in project.saved().items()}
     assert seeds == {name: audit.rng_seed for name, audit in project.saved("alone").items()}
+    logs = [(project.path / f"{name}.sarif").read_text() for name in ("alone", "many")]
+    assert logs[0] == logs[1]
     alone = (project.path / "kept-alone").iterdir()
     assert [file.name for file in project.kept()] == [file.name for file in alone]
 

@@ -210,7 +210,7 @@ def test_the_file_is_strict_json_in_ascii(tmp_path: Path) -> None:
     audit.save(tmp_path / "audit.json")
     text = (tmp_path / "audit.json").read_text(encoding="ascii")
     saved = json.loads(text, parse_constant=lambda literal: pytest.fail(literal))
-    assert saved["schema"] == 6
+    assert saved["schema"] == 7
     assert saved["evidence"]["log_wealth"] == {"$float": "-inf"}
     assert load(tmp_path / "audit.json").mechanism == "sommé"
 
@@ -294,9 +294,9 @@ def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path: Path) -> None:
         ("\xff", "audit.json is not an audit file: "),
         ('{"schema": NaN}', "audit.json: NaN is not JSON"),
         ("[]", "audit.json: a saved audit must be a JSON object, got list"),
-        ("{}", "reads audits of schema 6, got schema None"),
-        ('{"schema": 7}', "reads audits of schema 6, got schema 7"),
-        ('{"schema": true}', "reads audits of schema 6, got schema True"),
+        ("{}", "reads audits of schema 7, got schema None"),
+        ('{"schema": 8}', "reads audits of schema 7, got schema 8"),
+        ('{"schema": true}', "reads audits of schema 7, got schema True"),
     ],
 )
 def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:

@@ -264,7 +264,11 @@ print(repr(found.evidence.log_wealth), found.samples)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", ["", ", workers=2"], ids=["here", "processes"])
+@pytest.mark.parametrize(
+    "more",
+    [pytest.param("", marks=pytest.mark.nightly), ", workers=2"],
+    ids=["here", "processes"],
+)
 def test_an_audit_that_is_killed_again_and_again_ends_as_if_it_were_not(
     more: str, tmp_path: Path
 ) -> None:

@@ -38,7 +38,8 @@ def test_the_zoo_has_right_and_wrong_ones_of_every_kind_of_claim() -> None:
 @ENTRIES
 def test_an_entry_agrees_with_its_mechanism(entry: ZooEntry) -> None:
     mechanism: Any = entry.factory()
-    assert as_mechanism(mechanism).name == mechanism.name == entry.name == type(mechanism).__name__
+    assert mechanism.name == entry.name == type(mechanism).__name__
+    assert as_mechanism(mechanism).name.partition("(")[0] == entry.name
     assert mechanism == entry.factory()
     assert hash(mechanism) == hash(entry.factory())
     if hasattr(mechanism, "epsilon"):

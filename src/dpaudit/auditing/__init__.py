@@ -1,6 +1,6 @@
 """The audit: search, bet, and on refutation certify one event in words."""
 
-from dpaudit.auditing.audit import audit
+from dpaudit.auditing.audit import audit, described
 from dpaudit.auditing.betting_loop import BettingLoop
 from dpaudit.auditing.budget import DEFAULT_SAMPLES, ROUND_SHARE, Budget, Speed
 from dpaudit.auditing.certifying_draws import CertifyingLimit, FreshDraws, draws_for_promise
@@ -12,6 +12,7 @@ from dpaudit.auditing.output_histogram import HistogramCounter, histograms_of
 from dpaudit.auditing.replay import audit_by_replay, needed, replay
 from dpaudit.auditing.rounds import MAX_CALL, MIN_ROUNDS, CountedCalls, Rounds, count_calls
 from dpaudit.auditing.run import (
+    VERSION,
     Run,
     Stream,
     check_alpha,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from dpaudit.auditing.betting_loop import BettingLoop
 from dpaudit.auditing.budget import DEFAULT_SAMPLES, Budget
 from dpaudit.auditing.certifying_draws import Certify
+from dpaudit.auditing.pace import pace_of
 from dpaudit.auditing.run import (
     Method,
     Run,
@@ -34,14 +35,16 @@ from dpaudit.mechanism import (
     Mechanism,
     OnError,
     Subject,
+    UserFramesFirst,
     caller_for,
     code_of,
     with_errors,
 )
 from dpaudit.neighbours import pairs
 from dpaudit.outputs import FloatView
+from dpaudit.report import followed
 from dpaudit.results import Audit, Progress
-from dpaudit.search import Finder, as_finder
+from dpaudit.search import Finder, as_finder, check_finder
 from dpaudit.testers import BatchTester, BettingTester, Trials
 
 
@@ -64,7 +67,7 @@ def audit(
     isolate: bool = False,
     call_seconds: float | None = None,
     store: str | os.PathLike[str] | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | Literal[False] | None = None,
 ) -> Audit:
     """Search neighbouring datasets for a violation of a claim, and certify what is found.
 
@@ -75,8 +78,12 @@ def audit(
     "optuna", "random", "spread", or an object with these two methods. `samples` (300 000 if not
     given) bounds the draws of the mechanism, `seconds` the time, within a tenth unless a single
     output takes longer; without `seconds` the same `rng` gives the same audit (`--seed` on the
-    command line). `progress` is called with a `Progress` several times a second. Ctrl-C ends the
-    search and returns what was found so far.
+    command line). Ctrl-C ends the search and returns what was found so far.
+
+    A live line shows the progress in a terminal and in a notebook, and nowhere else. With
+    `progress=False` there is none; a function is called with a `Progress` several times a second
+    instead. If nobody gave `samples` or `seconds`, and the first draws show that the audit would
+    take more than ten minutes, a `HealthWarning` says how long.
 
     `claim` and `neighbours` may be left out where `mechanism` brings them: a `dpaudit.Subject`, or
     an object of a library that dpaudit knows, such as a measurement of OpenDP.
@@ -111,7 +118,8 @@ def audit(
     A mechanism that raises on one dataset and not on its neighbour has told them apart: by default
     an error is an output. A pair on which both sides only raise the same error shows nothing and is
     set aside; the audit says how many were. If nothing else comes of (nearly) all pairs, it ends
-    with the first error. `on_error="raise"` ends it with the first error of all.
+    with the first error. `on_error="raise"` ends it with the first error of all. Its traceback has
+    no frames of dpaudit, unless the environment has `DPAUDIT_TRACEBACK=full`.
 
     >>> import numpy as np, dpaudit
     >>> def clipped_sum(data, size, rng):  # replacing one record moves the sum by 2, not by 1
@@ -132,12 +140,13 @@ def audit(
     check_budget(samples, seconds)
     check_floats(floats, tester)
     check_certify(certify)
+    check_finder(finder)
     relation = subject.neighbours
     relation = pairs(relation) if isinstance(relation, list | tuple) else relation
     drawn_from = with_errors(subject.mechanism, on_error)
     settings = {
         "claim": str(subject.claim),
-        "neighbours": _described(relation),
+        "neighbours": described(relation),
         "finder": finder if isinstance(finder, str) else type(finder).__name__,
         "tester": repr(tester),
         "alpha": float(alpha),
@@ -146,6 +155,7 @@ def audit(
         "certify": certify,
     }
     with (
+        UserFramesFirst(),
         opened(store) as kept,
         caller_for(
             drawn_from,
@@ -154,6 +164,7 @@ def audit(
             isolate=isolate,
             call_seconds=call_seconds,
         ) as maker,
+        followed(progress, getattr(subject.claim, "symbol", None)) as told,
     ):
         entropy = entropy_of(rng if kept is None or rng is not None else kept.seed)
         caller: Caller = maker
@@ -170,7 +181,8 @@ def audit(
             entropy=entropy,
             floats=floats,
             certify=certify,
-            progress=progress,
+            progress=told,
+            pace=pace_of(drawn_from, samples, seconds),
             caller=caller,
         )
         proposals = as_finder(relation, finder, run.rng(Stream.FINDER))
@@ -186,9 +198,10 @@ def audit(
                     f"become {plan[-1]} later. Take another store."
                 )
             method = TrialLoop(run, proposals, trials)
-        return concluded(method, _described(relation), partial(simplest, run, neighbours=relation))
+        return concluded(method, described(relation), partial(simplest, run, neighbours=relation))
 
 
-def _described(neighbours: Any) -> str:
+def described(neighbours: Any) -> str:
+    """What these neighbours are, in words."""
     describe = getattr(neighbours, "describe", None)
     return str(describe()) if callable(describe) else type(neighbours).__name__

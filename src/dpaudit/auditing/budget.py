@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from dpaudit.auditing.pace import Pace
 from dpaudit.bounds import make_ready
 
 DEFAULT_SAMPLES = 300_000
@@ -55,6 +56,7 @@ class Budget:
         self._speed = Speed()
         self.reserve = _reserve(self.samples)
         self.spent = 0
+        self.pace: Pace | None = None
         self.watch: Callable[[], None] = lambda: None
 
     def extend(self, samples: int) -> None:
@@ -144,7 +146,10 @@ class Budget:
         """Time a call of the mechanism; its draws are spent once it has returned them."""
         began = self.elapsed
         yield
-        self._speed.note(key, draws, began=began, ended=self.elapsed)
+        ended = self.elapsed
+        self._speed.note(key, draws, began=began, ended=ended)
+        if self.pace is not None:
+            self.pace.note(draws, ended - began)
         self.spent += draws
         self.watch()
 

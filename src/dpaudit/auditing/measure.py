@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from dpaudit.mechanism import (
     Mechanism,
     OnError,
     PendingBatch,
+    UserFramesFirst,
     Watch,
     ask_labelled,
     ask_paired,
@@ -46,6 +47,7 @@ from dpaudit.mechanism import (
 )
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import Encoder, FloatView, stack
+from dpaudit.report import counts_followed
 
 DEFAULT_SAMPLES = 1_000_000
 MIN_SAMPLES = 1_000
@@ -117,16 +119,17 @@ def measure_epsilon(
     on_error: OnError = "output",
     workers: int | None = None,
     executor: Any = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | Literal[False] | None = None,
 ) -> EpsilonBound:
     """Certify the largest epsilon of pure DP that the draws allow, on one pair of datasets.
 
     The bound exceeds the true epsilon of the mechanism with probability at most `alpha`. All
-    `samples` (a million if not given) are drawn. `progress` is called with the draws made and
-    wanted. The same `rng` gives the same bound. With `floats="bits"` how floats are rounded counts
-    too; otherwise a float is a real number. An error is an output, unless every draw raises one:
-    `on_error`, `workers` and `executor` are those of `dpaudit.audit`. Draws that depend on each
-    other bound nothing: then `DependentDraws` is raised.
+    `samples` (a million if not given) are drawn. The same `rng` gives the same bound. With
+    `floats="bits"` how floats are rounded counts too; otherwise a float is a real number. An error
+    is an output, unless every draw raises one: `on_error`, `workers` and `executor` are those of
+    `dpaudit.audit`. Draws that depend on each other bound nothing: then `DependentDraws` is raised.
+    A live line shows the progress, as with `dpaudit.audit`, unless `progress` is False, or a
+    function of the draws made and wanted.
 
     >>> import numpy as np, dpaudit
     >>> def count(data, size, rng):
@@ -143,7 +146,8 @@ def measure_epsilon(
         raise ValueError(f"samples must be at least {MIN_SAMPLES}, got {samples!r}.")
     start, entropy = time.perf_counter(), entropy_of(rng)
     subject = with_errors(mechanism, on_error)
-    with caller_for(subject, workers=workers, executor=executor) as caller:
+    who = caller_for(subject, workers=workers, executor=executor)
+    with UserFramesFirst(), who as caller, counts_followed(progress) as told:
         source = _LabelledDraws(
             subject,
             Pair(data, neighbour),
@@ -151,7 +155,7 @@ def measure_epsilon(
             entropy=entropy,
             total=total,
             encoder=Encoder(floats=floats),
-            progress=progress,
+            progress=told,
         )
         name, rule = _chosen(source, total, float(alpha))
         counted = total - source.made

@@ -6,6 +6,7 @@ certifies what it found, and says what it found. `concluded` is the frame around
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
@@ -14,13 +15,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpaudit._version import __version__
+from dpaudit._version import __version__ as VERSION  # noqa: N812 -- a constant
 from dpaudit.architecture import Source
 from dpaudit.auditing.budget import Budget
 from dpaudit.auditing.certifying_draws import CERTIFY, Certify
+from dpaudit.auditing.pace import Pace
 from dpaudit.auditing.rounds import Rounds
 from dpaudit.claims import Claim
 from dpaudit.mechanism import (
+    AuditedCode,
     Call,
     Caller,
     CallsHere,
@@ -29,6 +32,7 @@ from dpaudit.mechanism import (
     PendingBatch,
     Watch,
     ask_labelled,
+    audited_code,
     noting,
 )
 from dpaudit.neighbours import Pair
@@ -40,6 +44,7 @@ from dpaudit.results import (
     OutputHistogram,
     PairRecord,
     Progress,
+    Provenance,
     forecast_of,
     software_in_use,
     verdict_of,
@@ -83,15 +88,19 @@ class Run:
     floats: FloatView = "real"
     certify: Certify = "fast"
     progress: Callable[[Progress], None] | None = None
+    pace: Pace | None = None
     later_samples: tuple[int, ...] = ()  # budgets of later runs of a stored audit
     warnings: list[str] = field(default_factory=list)
     caller: Caller = None  # type: ignore[assignment]  # set below
     encoder: Encoder = field(init=False)
     watch: Watch = field(init=False)
+    code: AuditedCode = field(init=False)  # as it is before the first draw
 
     def __post_init__(self) -> None:
+        self.code = audited_code(self.mechanism)
         if self.caller is None:
             self.caller = CallsHere(self.mechanism)
+        self.budget.pace = self.pace
         self.encoder = Encoder(floats=self.floats)
         self.watch = Watch(self.mechanism.name, self.encoder)
 
@@ -125,7 +134,14 @@ class Run:
         """Receive labelled outputs of a pair, pay for them, and note what looks like a mistake."""
         size = sum(one.size for one in asked)
         with noting(self.warnings), self.budget.spending(size, key=number):
-            return [one.outputs() for one in asked]
+            received = [one.outputs() for one in asked]
+        self.warn_if_slow()
+        return received
+
+    def warn_if_slow(self) -> None:
+        """Warn, once, if the rest will take long and nobody has set a limit."""
+        if self.pace is not None:
+            self.pace.warn(self.budget.left, self.budget.samples)
 
     def receive_counted(
         self, number: int, reader: CellReader, *asked: PendingBatch
@@ -133,7 +149,9 @@ class Run:
         """The same, counted."""
         size = sum(one.size for one in asked)
         with noting(self.warnings), self.budget.spending(size, key=number):
-            return [one.counted(reader) for one in asked]
+            received = [one.counted(reader) for one in asked]
+        self.warn_if_slow()
+        return received
 
     def draw_labelled(
         self, pair: Pair, number: int, size: int, seed: np.random.SeedSequence
@@ -236,6 +254,7 @@ def result(
 ) -> Audit:
     """What was found, as the result of an audit."""
     records = (*findings.history, findings.strongest)
+    seconds = run.budget.elapsed
     made = Audit(
         mechanism=run.mechanism.name,
         claim=run.claim,
@@ -245,7 +264,7 @@ def result(
         tester=findings.tester,
         evidence=findings.evidence,
         samples=run.budget.spent,
-        seconds=run.budget.elapsed,
+        seconds=seconds,
         alpha=run.alpha,
         rng_seed=run.entropy,
         pairs_tried=findings.pairs_tried,
@@ -256,11 +275,12 @@ def result(
         history=findings.history,
         warnings=tuple(run.warnings),
         interrupted=interrupted,
-        version=__version__,
+        version=VERSION,
         outputs=findings.outputs,
         target=run.mechanism.target,
         software=software_in_use(),
         floats=run.floats,
+        provenance=Provenance.now(run.code, seconds=seconds),
     )
     return replace(made, forecast=forecast_of(made))
 
@@ -283,6 +303,11 @@ def entropy_of(rng: np.random.Generator | int | None) -> int:
 
 def check_arguments(claim: Any, alpha: Any, tester: Any = None) -> None:
     """Refuse anything but a claim, an alpha and a tester."""
+    if isinstance(claim, type) and isinstance(claim, Claim):
+        raise TypeError(
+            f"claim is the class {claim.__name__} itself. Give it its numbers: dpaudit."
+            f"{claim.__name__}({_numbers_of(claim)})."
+        )
     if not isinstance(claim, Claim):
         raise TypeError(f"claim must be a claim such as dpaudit.PureDP(1.0), got {claim!r}.")
     check_alpha(alpha)
@@ -291,6 +316,11 @@ def check_arguments(claim: Any, alpha: Any, tester: Any = None) -> None:
             f"tester must be a BettingTester, got {tester!r}. Or give one that tests a batch at a "
             "time: dpaudit.testers.HistogramTester(), or any object with lower_bound and threshold."
         )
+
+
+def _numbers_of(kind: type) -> str:
+    """The parameters of a claim's class, each to be given."""
+    return ", ".join(f"{name}=..." for name in inspect.signature(kind).parameters)
 
 
 def check_alpha(alpha: Any) -> None:

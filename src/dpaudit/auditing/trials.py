@@ -174,6 +174,7 @@ class TrialLoop:
                     with run.budget.spending(piece.size, key=(trial, side)):
                         outputs = call.outputs()
                     run.watch.see_call((trial, SIDE_NAMES[side]), outputs)
+                run.warn_if_slow()
                 pieces.sides[side].append(outputs)
             if self._pairs.see(trial, *(side[-1] for side in pieces.sides)):
                 break

@@ -1,7 +1,7 @@
 """The command line. Its help loads nothing heavy: each command imports what it needs when it runs.
 
-Exit codes are verdicts: 0 not refuted, 1 refuted, 2 an error, 3 undecided. So nothing else may
-leave with 1, the code that Python and click give to a crash and to Ctrl-C.
+Exit codes are verdicts: 0 not refuted, 1 refuted or broken inside, 2 an error, 3 undecided. So
+nothing else may leave with 1, the code that Python and click give to a crash and to Ctrl-C.
 """
 
 from typing import Any
@@ -10,12 +10,15 @@ import click
 
 from dpaudit._version import __version__
 from dpaudit.cli.audit import audit_command
+from dpaudit.cli.export import export_command
 from dpaudit.cli.failures import ERROR, INTERRUPTED, discard_stdout, end_answers, show_failure
+from dpaudit.cli.inside import inside_command
 from dpaudit.cli.replay import replay_command
 from dpaudit.cli.samples import samples_command
 from dpaudit.cli.saved import compare_command, report_command
 from dpaudit.cli.store import store_command
 from dpaudit.cli.training import training_command
+from dpaudit.cli.verify import verify_command
 from dpaudit.cli.write import write_command
 from dpaudit.cli.zoo import demo_command, mechanisms_command
 
@@ -63,12 +66,15 @@ for command in (
     audit_command,
     compare_command,
     demo_command,
+    export_command,
+    inside_command,
     mechanisms_command,
     replay_command,
     report_command,
     samples_command,
     store_command,
     training_command,
+    verify_command,
     write_command,
 ):
     main.add_command(command)

@@ -13,7 +13,7 @@ import click
 from dpaudit.cli import options
 from dpaudit.cli.failures import Refusal, refusing, user_code
 from dpaudit.cli.screen import followed, refuse_output, show
-from dpaudit.cli.target import FINDERS, RELATIONS, read_claim, read_neighbours, read_subject
+from dpaudit.cli.target import of_search, read_claim, read_neighbours, read_subject
 
 if TYPE_CHECKING:
     from dpaudit.results import Audit
@@ -25,31 +25,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 @click.command("audit", short_help="Audit a mechanism: refuted, not refuted or undecided.")
 @options.target(required=True)
 @options.claim("The claim, unless TARGET brings one")
-@click.option("--relation", type=click.Choice(RELATIONS), help="Which datasets are neighbours.")
-@click.option(
-    "--records",
-    metavar="DOMAIN",
-    help="What a record may be: floats:LOW:HIGH | integers:LOW:HIGH | categories:A,B,C | "
-    "vectors:LENGTH:LOW:HIGH | dates:FIRST:LAST | texts:A,B,C. Append +odd to add NaN, values out "
-    "of range and the like.",
-)
-@options.count("--max-records", "Records in the largest dataset (default 10).")
-@options.count("--min-records", "Records in the smallest dataset.")
-@options.count("--length", "For query-answers: the number of answers.")
-@options.positive("--sensitivity", "For query-answers: how far an answer may move (default 1).")
-@options.count(
-    "--group",
-    "Neighbours differ in up to K records, and the claim is for such a group.",
-    metavar="K",
-)
-@click.option("--finder", type=click.Choice(FINDERS), help="How to search pairs (default auto).")
-@click.option(
-    "--pair",
-    "pairs",
-    multiple=True,
-    metavar="JSON",
-    help="Try only this pair, such as '[[0], [0, 1]]'. May be given several times.",
-)
+@of_search
 @options.tester
 @options.alpha()
 @options.count(
@@ -74,7 +50,7 @@ EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
 @options.quiet
 @click.pass_context
 def audit_command(ctx: click.Context, /, **values: Any) -> None:
-    """Audit TARGET, a mechanism named pkg.module:function or file.py:function.
+    """Audit TARGET, named pkg.module:function, file.py:function or file.py:Class(epsilon=1).method.
 
     The function draws `size` outputs for one dataset: f(data, size, rng) or f(data, size). A
     dpaudit.Subject brings its own claim and neighbours, and so does an object of a library that
@@ -118,7 +94,7 @@ def answer(ctx: click.Context, values: dict[str, Any], run: Callable[[], Audit])
 @contextmanager
 def _health_warnings_kept() -> Iterator[list[str]]:
     """Keep health warnings out of the line of progress. Other warnings are shown at once."""
-    from dpaudit.errors import HealthWarning
+    from dpaudit.errors import HealthWarning, SlowMechanism
 
     kept: list[str] = []
     with warnings.catch_warnings():
@@ -126,7 +102,9 @@ def _health_warnings_kept() -> Iterator[list[str]]:
         show = warnings.showwarning
 
         def keep(message: Any, category: type[Warning], *args: Any, **kwargs: Any) -> None:
-            if issubclass(category, HealthWarning):
+            if issubclass(category, SlowMechanism):
+                click.echo(f"warning: {message}", err=True)  # now: the end may be far
+            elif issubclass(category, HealthWarning):
                 kept.append(str(message))
             else:
                 show(message, category, *args, **kwargs)
@@ -170,12 +148,12 @@ def _run(values: dict[str, Any]) -> Audit:
     from dpaudit.auditing import audit
 
     finder, symbol = values["finder"] or "auto", getattr(subject.claim, "symbol", None)
-    following = nullcontext() if values["quiet"] else followed(symbol)
+    following = nullcontext(None) if values["quiet"] else followed(symbol)
     asked = (subject.mechanism, subject.claim, subject.neighbours)
     with one_line_errors(), following as progress, _cluster(values["dask"]) as client:
         if client is not None:
             settings["executor"] = client
-        found: Audit = audit(*asked, finder=finder, progress=progress, **settings)
+        found: Audit = audit(*asked, finder=finder, progress=progress or False, **settings)
     return found
 
 

@@ -50,8 +50,13 @@ def refusing(
 
 def show_failure(error: Exception) -> None:
     """Print to stderr a traceback of the user's code, with the notes of what was running."""
+    from dpaudit.mechanism import wants_all_frames, was_raised_elsewhere
+
     report = traceback.TracebackException.from_exception(error)
-    _keep_user_frames(report)
+    if not wants_all_frames():
+        _keep_user_frames(report)
+        if was_raised_elsewhere(error):
+            report.stack = traceback.StackSummary.from_list([])  # a note has the user's frames
     for part in report.format():
         click.echo(part, err=True, nl=False)
     click.echo("Error: it stopped before a verdict.", err=True)

@@ -173,6 +173,9 @@ dask = click.option(
     help="Make them on a Dask cluster: tcp://HOST:8786.",
 )
 isolate = flag("--isolate", words="Make them in a process of its own, which may crash.")
+transcripts = count(
+    "--transcripts", "The most recordings (default 400 for a pure claim, else 2000).", least=1
+)
 call_seconds = positive(
     "--call-seconds", "End calls that take longer, with --isolate or --workers."
 )

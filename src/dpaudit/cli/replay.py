@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,11 @@ def _mechanism(audit: Audit, values: dict[str, Any]) -> Mechanism:
         raise Refusal(
             f"{path} does not say where {audit.mechanism} is: it had no name to be imported by, or "
             f"the file is of an older dpaudit. {again}"
+        )
+    if "(" in audit.target.removeprefix("one_at_a_time("):
+        raise Refusal(  # a file from elsewhere should not choose what is called, and with what
+            f"{path} names {audit.target}, which makes a call. Check it, then name the code: "
+            f"dpaudit replay {path} {shlex.quote(audit.target)}"
         )
     try:
         return read_mechanism(audit.target, one_at_a_time=False)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpaudit.cli import options
-from dpaudit.cli.failures import Refusal, refusing
+from dpaudit.cli.failures import Refusal
 from dpaudit.cli.screen import WIDTH, refuse_output
 
 if TYPE_CHECKING:
+    from dpaudit.inside import InsideAudit
     from dpaudit.results import Audit
 
 WORSE = 1
@@ -23,12 +24,33 @@ INSTALL_REPORT = "pip install 'dpaudit[report]'"
 
 
 def read_audit(path: Path) -> Audit:
-    """The audit in a file."""
-    from dpaudit.errors import InvalidAuditFile
+    """The audit by draws in a file."""
     from dpaudit.results import load
 
-    try:
+    found: Audit = _read(path, load)
+    return found
+
+
+def read_either(path: Path) -> Audit | InsideAudit:
+    """The audit in a file, by draws or inside."""
+    from dpaudit.inside import load
+
+    found: Audit | InsideAudit = _read(path, load)
+    return found
+
+
+def _read(path: Path, load: Callable[[Path], Any]) -> Any:
+    with reading(path):
         return load(path)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Refuse a file that cannot be read, or is no audit."""
+    from dpaudit.errors import InvalidAuditFile
+
+    try:
+        yield
     except FileNotFoundError as error:
         raise Refusal(f"there is no file {str(path)!r}.") from error
     except InvalidAuditFile as error:
@@ -37,7 +59,7 @@ def read_audit(path: Path) -> Audit:
         raise Refusal(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _audit_files(path: Path) -> list[Path]:
+def audit_files(path: Path) -> list[Path]:
     """The .json files of a folder, by name; a file is its own."""
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not files:
@@ -53,9 +75,10 @@ def _audit_files(path: Path) -> list[Path]:
 def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> None:
     """Compare the audits in OLD and in NEW: two files, or two folders of .json files.
 
-    Audits are matched by mechanism and claim. An audit got worse if NEW shows that its claim does
-    not hold (the claim is refuted, or the certified bound is above it) and OLD does not show that,
-    or has no such audit. A claim that was refuted before and still is does not count as worse.
+    Audits of a pytest run are matched by their tests, others by mechanism and claim. An audit got
+    worse if NEW shows that its claim does not hold (the claim is refuted, or the certified bound is
+    above it) and OLD does not show that, or has no such audit. A claim that was refuted before and
+    still is does not count as worse.
 
     \b
     Exit codes: 0 nothing got worse, 1 something did, 2 error.
@@ -64,12 +87,13 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
     Example:
       dpaudit compare audits-of-main/ audits/
     """
-    from dpaudit.errors import AmbiguousAudits
-    from dpaudit.report import change_table, changes_between, summary
+    from dpaudit.report import change_table, changes_between, saved_brief, summary
 
-    before, now = (list(map(read_audit, _audit_files(path))) for path in (old, new))
-    with refusing(AmbiguousAudits):
-        changes = changes_between(before, now)
+    before, now = (
+        [saved_brief(read_either(file), key=file.stem) for file in audit_files(path)]
+        for path in (old, new)
+    )
+    changes = changes_between(before, now)
     if as_json:
         click.echo(json.dumps({"changes": [change.to_json() for change in changes]}, indent=1))
     else:
@@ -87,7 +111,11 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
     help="Where to write: a page for FILE (default: FILE, but ending in .html), a folder for DIR "
     "(default: DIR/report).",
 )
-def report_command(path: Path, output: Path | None) -> None:
+@click.option("--auditor", metavar="NAME", help="Who audited; it stands on the pages.")
+@click.option("--purpose", metavar="TEXT", help="Why; it stands on the pages.")
+def report_command(
+    path: Path, output: Path | None, auditor: str | None, purpose: str | None
+) -> None:
     """Make a page of the audit in FILE, or an index and one page for each audit in DIR.
 
     FILE is an audit saved with --output. In DIR every .json file is read; those that cannot be
@@ -98,12 +126,13 @@ def report_command(path: Path, output: Path | None) -> None:
     Example:
       dpaudit report audit.json -o audit.html
     """
-    written = _suite(path, output) if path.is_dir() else _page(path, output)
+    said = {"auditor": auditor, "purpose": purpose}
+    written = _suite(path, output, said) if path.is_dir() else _page(path, output, said)
     click.echo(str(written))
 
 
-def _page(file: Path, output: Path | None) -> Path:
-    audit = read_audit(file)
+def _page(file: Path, output: Path | None, said: dict[str, str | None]) -> Path:
+    audit = read_either(file)
     page = file.with_suffix(".html") if output is None else output
     if page.is_dir():
         page = page / file.with_suffix(".html").name
@@ -113,29 +142,32 @@ def _page(file: Path, output: Path | None) -> Path:
     with _writing(page):
         from dpaudit.report import write_report
 
-        write_report(audit, page)
+        write_report(audit, page, **said)
     return page
 
 
-def _suite(folder: Path, output: Path | None) -> Path:
-    audits = _readable_audits(folder)
+def _suite(folder: Path, output: Path | None, said: dict[str, str | None]) -> Path:
+    found = _readable_audits(folder)
     site = folder / "report" if output is None else output
     if site.exists() and not site.is_dir():
         raise Refusal(f"--output: {site} is a file; the pages of a folder need a folder.")
     with _writing(site):
-        from dpaudit.report import write_suite
+        from dpaudit.report import name_of_test, write_suite
 
         site.mkdir(parents=True, exist_ok=True)
-        write_suite(audits, site)
+        names = (
+            [file.stem for file in found] if all(name_of_test(file.stem) for file in found) else ()
+        )
+        write_suite(found.values(), site, names=names, **said)
     return site / "index.html"
 
 
-def _readable_audits(folder: Path) -> list[Audit]:
+def _readable_audits(folder: Path) -> dict[Path, Audit | InsideAudit]:
     """The audits of a folder's .json files; what cannot be read is named on stderr."""
-    found = []
-    for file in _audit_files(folder):
+    found: dict[Path, Audit | InsideAudit] = {}
+    for file in audit_files(folder):
         try:
-            found.append(read_audit(file))
+            found[file] = read_either(file)
         except Refusal as error:
             click.echo(f"left out: {error.message}", err=True)
     if not found:

@@ -16,24 +16,27 @@ from dpaudit.cli.failures import STDERR, STDOUT, Refusal
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dpaudit.inside import InsideAudit
     from dpaudit.results import Audit, Progress, Replayed
 
 WIDTH = 80  # columns
 PLAIN_LINE_SECONDS = 10.0  # between lines of progress off a terminal, for the logs of long audits
 
 # Not green for "not refuted": it is not an all-clear.
-STYLES = {"refuted": "bold red", "not refuted": "bold cyan", "undecided": "bold yellow"}
+STYLES = {
+    **{"refuted": "bold red", "broken inside": "bold red", "not refuted": "bold cyan"},
+    **{"undecided": "bold yellow", "cannot follow": "bold yellow"},
+}
 
 
 @contextmanager
 def followed(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
     """Show the progress on stderr: a live line in a terminal, a line now and then elsewhere."""
     from rich.console import Console
-    from rich.text import Text
 
-    from dpaudit.report import progress_line
+    from dpaudit.report import in_terminal, progress_line
 
-    console, due = Console(stderr=True), PLAIN_LINE_SECONDS
+    due = PLAIN_LINE_SECONDS
 
     def print_line(progress: Progress) -> None:
         nonlocal due
@@ -41,14 +44,11 @@ def followed(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
             due = progress.seconds + PLAIN_LINE_SECONDS
             click.echo(progress_line(progress, symbol=symbol), err=True)
 
-    if not console.is_terminal or console.is_dumb_terminal:
-        yield print_line
-        return
-    width = min(console.width, WIDTH) - 3  # beside the spinner
-    with console.status(Text("drawing"), spinner="line") as status:
-        yield lambda progress: status.update(
-            Text(progress_line(progress, symbol=symbol, width=width), no_wrap=True)
-        )
+    with in_terminal(Console(stderr=True)) as (show, width):
+        if show is None:
+            yield print_line
+        else:
+            yield lambda progress: show(progress_line(progress, symbol=symbol, width=width))
 
 
 def console(stdout: TextIO | None = None) -> Console:
@@ -66,29 +66,37 @@ def console(stdout: TextIO | None = None) -> Console:
 
 
 def show(
-    found: Audit | Replayed,
+    found: Audit | InsideAudit | Replayed,
     stdout: TextIO | None = None,
     *,
     as_json: bool = False,
     short: bool = False,
 ) -> None:
-    """Print an audit or a replay: as JSON, in words or only its headline.
+    """Print a result: as JSON, in words or only its headline.
 
     The words before the first colon have the colour of the verdict, where there is any.
     """
     from rich.text import Text
 
-    from dpaudit.report import headline, replayed_headline
-    from dpaudit.results import Audit, lines_of_json
+    from dpaudit.results import lines_of_json
 
     if as_json:
         print_answer(lines_of_json(found.to_json()), stdout)
         return
-    line = headline(found) if isinstance(found, Audit) else replayed_headline(found)
-    text = Text(line if short else str(found))
+    text = Text(_headline(found) if short else str(found))
     text.stylize(STYLES[found.verdict.value], 0, text.plain.index(":"))
     with _printing():
         console(stdout).print(text, soft_wrap=True)
+
+
+def _headline(found: Audit | InsideAudit | Replayed) -> str:
+    """A result in one line."""
+    from dpaudit.report import headline, inside_headline, replayed_headline
+    from dpaudit.results import Audit, Replayed
+
+    if isinstance(found, Replayed):
+        return replayed_headline(found)
+    return headline(found) if isinstance(found, Audit) else inside_headline(found)
 
 
 def print_answer(text: str, stdout: TextIO | None) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from dpaudit.cli.failures import Refusal, refusing
-from dpaudit.cli.options import short_text
+from dpaudit.cli.options import Command, count, positive, short_text
 
 if TYPE_CHECKING:
     from dpaudit.claims import Claim
@@ -32,6 +33,43 @@ MAX_DATASET_NUMBERS = 10_000_000  # in the smallest dataset: 80 MB
 
 Found = TypeVar("Found")
 
+_SEARCH = (
+    click.option("--relation", type=click.Choice(RELATIONS), help="Which datasets are neighbours."),
+    click.option(
+        "--records",
+        metavar="DOMAIN",
+        help="What a record may be: floats:LOW:HIGH | integers:LOW:HIGH | categories:A,B,C | "
+        "vectors:LENGTH:LOW:HIGH | dates:FIRST:LAST | texts:A,B,C | 'tables(NAME=DOMAIN, "
+        "NAME=DOMAIN)'. Append +odd to add NaN, values out of range and the like.",
+    ),
+    count("--max-records", "Records in the largest dataset (default 10)."),
+    count("--min-records", "Records in the smallest dataset."),
+    count("--length", "For query-answers: the number of answers."),
+    positive("--sensitivity", "For query-answers: how far an answer may move (default 1)."),
+    count(
+        "--group",
+        "Neighbours differ in up to K records, and the claim is for such a group.",
+        metavar="K",
+    ),
+    click.option(
+        "--finder", type=click.Choice(FINDERS), help="How to search pairs (default auto)."
+    ),
+    click.option(
+        "--pair",
+        "pairs",
+        multiple=True,
+        metavar="JSON",
+        help="Try only this pair, such as '[[0], [0, 1]]'. May be given several times.",
+    ),
+)
+
+
+def of_search(command: Command) -> Command:
+    """The options that say which datasets are neighbours, and how pairs of them are searched."""
+    for option in reversed(_SEARCH):
+        command = option(command)
+    return command
+
 
 def read_claim(text: str) -> Claim:
     """The claim of `--claim`."""
@@ -49,13 +87,28 @@ def read_mechanism(text: str, *, one_at_a_time: bool) -> Mechanism:
     return _loaded(load_mechanism, text, one_at_a_time)
 
 
+def read_either_form(text: str, *, one_at_a_time: bool) -> Mechanism | Subject:
+    """What TARGET is, which may return several outputs or one per call."""
+    from dpaudit.inside import of_either_form
+    from dpaudit.integrations import load_target
+
+    return _loaded(partial(load_target, make=of_either_form), text, one_at_a_time)
+
+
 def read_subject(
-    text: str, claim: Claim | None, neighbours: Relation | None, *, one_at_a_time: bool
+    text: str,
+    claim: Claim | None,
+    neighbours: Relation | None,
+    *,
+    one_at_a_time: bool,
+    make: Callable[[Any], Mechanism] | None = None,
 ) -> Subject:
     """What is audited: TARGET with the claim and neighbours of the options, or those it brings."""
     from dpaudit.integrations import as_subject, brought_by, load_target
+    from dpaudit.mechanism import as_mechanism
 
-    target = _loaded(load_target, text, one_at_a_time)
+    load = partial(load_target, make=make or as_mechanism)
+    target = _loaded(load, text, one_at_a_time)
     if brought_by(target) is None:
         if claim is None:
             raise click.UsageError(NO_CLAIM)
@@ -72,6 +125,8 @@ def _loaded(load: Callable[[str], Found], text: str, one_at_a_time: bool) -> Fou
         return load(ONE_AT_A_TIME.format(text) if one_at_a_time else text)
     except (InvalidMechanism, UnexpectedExit) as error:
         hint = " (Here: --one-at-a-time.)" if "one_at_a_time" in str(error) else ""
+        if hint and one_at_a_time:
+            hint = " (Here: leave out --one-at-a-time.)"
         raise Refusal(f"{error}{hint}") from error
 
 
@@ -170,11 +225,13 @@ def _dataset(data: Any, domain: Domain | None, text: str) -> Any:
     """What the domain makes of the records; without one, a list of numbers is a float array."""
     import numpy as np
 
+    from dpaudit.domains import Tables
     from dpaudit.errors import InvalidDomain
 
     try:
         if domain is not None:
-            records = domain.unpack(data)
+            rows = domain.inner if isinstance(domain, Tables) else domain
+            records = rows.unpack(data)  # JSON has the rows of a table, whatever its form
             for record in records:
                 if not domain.contains(record):
                     raise Refusal(f"--pair: {record!r} is not one of {domain}.")

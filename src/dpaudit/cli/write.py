@@ -20,7 +20,7 @@ from dpaudit.cli.screen import print_answer, refuse_output
 )
 @options.flag("--force", words="Overwrite FILE if it exists.")
 def write_command(target: str, output: Path | None, force: bool) -> None:
-    """Write a pytest file that audits TARGET: pkg.module:function or file.py:function.
+    """Write a pytest file that audits TARGET: pkg.module:function, file.py:function or a method.
 
     It guesses the claim, the records and the relation from the names and defaults of parameters
     (epsilon, delta, rho, mu, sensitivity, lower, upper, bounds), from annotations and from the

@@ -12,18 +12,32 @@ broken inside 2.0
 """
 
 from dpaudit.inside.audit import audit_inside
-from dpaudit.inside.found import InsideAudit, InsideVerdict, WorstTranscript
+from dpaudit.inside.checking import inside_contradictions
+from dpaudit.inside.choosing import (
+    Categorical,
+    ExponentialMechanism,
+    PermuteAndFlip,
+    RandomizedResponse,
+    ReportNoisyMax,
+    SparseVector,
+)
+from dpaudit.inside.found import InsideAudit, InsideVerdict, WorstTranscript, of_either_form
 from dpaudit.inside.kernels import (
     DiscreteGaussian,
     DiscreteLaplace,
-    ExponentialMechanism,
     Gaussian,
     Geometric,
     Kernel,
     Laplace,
-    PermuteAndFlip,
-    RandomizedResponse,
+    Staircase,
     Vector,
 )
+from dpaudit.inside.noise.laws import Noise
+from dpaudit.inside.noise.losses import Comparison, ReleaseLoss
+from dpaudit.inside.primitives import primitive
 from dpaudit.inside.release import release
-from dpaudit.inside.transcripts import ReleaseLoss, Transcript, transcript_of
+from dpaudit.inside.sampled import Sampled
+from dpaudit.inside.sampling import hidden_sample
+from dpaudit.inside.saving import inside_as_saved, inside_from_json, load
+from dpaudit.inside.transcripts import Transcript, transcript_of
+from dpaudit.mechanism import shown_coins

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,32 +11,37 @@ from typing import Any
 import numpy as np
 
 from dpaudit.architecture import Finder
-from dpaudit.auditing import check_arguments, entropy_of
+from dpaudit.auditing import VERSION, check_arguments, described, entropy_of
 from dpaudit.claims import Claim
-from dpaudit.errors import CannotFollow, InvalidMechanism
+from dpaudit.errors import CannotFollow
 from dpaudit.inside.bets import (
     Direction,
     bets_on,
     epsilon_of_pure,
     forbids_infinite,
-    log_mean,
     wanted,
 )
-from dpaudit.inside.found import InsideAudit, InsideVerdict, WorstTranscript
+from dpaudit.inside.found import InsideAudit, InsideVerdict, WorstTranscript, of_either_form
+from dpaudit.inside.libraries.hooking import held
 from dpaudit.inside.transcripts import Transcript, transcript_of
-from dpaudit.mechanism import Mechanism, as_mechanism, one_at_a_time
-from dpaudit.neighbours import Pair
-from dpaudit.search import as_finder, fingerprint
+from dpaudit.integrations import as_subject
+from dpaudit.mechanism import Mechanism, Subject, audited_code
+from dpaudit.neighbours import Pair, pairs
+from dpaudit.results import Provenance, software_in_use
+from dpaudit.search import as_finder, check_finder, fingerprint
 
 PURE_TRANSCRIPTS, TRANSCRIPTS = 400, 2000  # if not given: pure claims, all others
 MAX_TOLERANCE = 0.05  # of a loss: beyond it, rounding hides what the transcript shows
 _PURE_LOOK, _LOOK = 2, 6  # transcripts of a pair before the next one, half of them on either side
+_FIRST_LOOK = 2  # transcripts of a new pair: many pairs differ in what they do, not in how often
+_FIRST_PAIRS = 10  # looked at before the best one is looked at again
+_SIDES_KNOWN = 10  # telling transcripts of either side, before one is recorded more often
 _LEANING = math.log(10.0)  # under the claim, evidence gets there once in ten audits at most
 _LARGEST_SCORE = 1e6
 
 _NO_RELEASE = (
     "no release was followed. Noise must come from the generator that the code is given, or from "
-    "dpaudit.inside.release."
+    "dpaudit.release."
 )
 _NO_LOSS = (
     "every loss was 0 up to rounding: nothing that was released depends on the data of these pairs."
@@ -44,11 +50,12 @@ _ROUNDED = "the inputs of the releases are so large beside their noise that roun
 
 
 def audit_inside(
-    mechanism: Callable[..., object] | Mechanism,
-    claim: Claim,
-    neighbours: Any,
+    mechanism: Callable[..., object] | Mechanism | Subject,
+    claim: Claim | None = None,
+    neighbours: Any = None,
     *,
     finder: str | Finder = "auto",
+    reveal: bool = False,
     transcripts: int | None = None,
     alpha: float = 1e-6,
     rng: np.random.Generator | int | None = None,
@@ -57,11 +64,16 @@ def audit_inside(
 
     The loss of a transcript is exact, so a pure claim is broken by a single one and any other by
     bets on losses, with error at most `alpha` over the whole audit. `mechanism` is `f(data, rng)`,
-    or `f(data, size, rng)` asked for one output. Noise is followed through sums and multiples of
-    numbers and arrays; for other noise use `dpaudit.inside.release`. What is not followed ends the
-    audit with the verdict `CANNOT_FOLLOW`, the file and the line. `transcripts` bounds the
-    recordings: 400 for a pure claim and 2 000 for any other, if not given. What is broken inside
-    is not refuted by that: `confirm()` asks the black box about the output.
+    or `f(data, size, rng)` asked for one output. Noise is followed through sums, multiples,
+    comparisons, argmax and max. What is not followed ends the audit with the verdict
+    `CANNOT_FOLLOW`, the file and the line: use `dpaudit.release` there, or pass `reveal=True`. Then
+    a noisy number that is used in another way (rounded, divided by, put into a function) counts as
+    released. `transcripts` bounds the recordings: 400 for a pure claim and 2 000 for any other, if
+    not given. What is broken inside is not refuted by that: `confirm()` asks the black box about
+    the output.
+
+    `claim` and `neighbours` may be left out where `mechanism` brings them: a `dpaudit.Subject`, or
+    an object of a library that dpaudit knows.
 
     >>> import dpaudit
     >>> def noisy_sum(data, rng):
@@ -70,20 +82,27 @@ def audit_inside(
     >>> print(found.verdict.value, found.worst.loss)
     broken inside 2.0
     """
+    subject = as_subject(mechanism, claim, neighbours)
+    claim, neighbours = subject.claim, subject.neighbours
+    neighbours = pairs(neighbours) if isinstance(neighbours, list | tuple) else neighbours
     check_arguments(claim, alpha)
+    check_finder(finder)
+    started = time.perf_counter()
     most, entropy = _most(transcripts, claim), entropy_of(rng)
     seed = np.random.SeedSequence(entropy, spawn_key=(0,))
     run = _Run(
-        mechanism=_called_once(mechanism),
+        mechanism=of_either_form(subject.mechanism),
         claim=claim,
         alpha=alpha,
+        reveal=reveal,
         most=most,
         entropy=entropy,
         finder=as_finder(neighbours, finder, np.random.default_rng(seed)),
         directions=(Direction(bets_on(claim)), Direction(bets_on(claim))),
     )
-    run.search()
-    return run.result()
+    with held():
+        run.search()
+    return run.result(described(neighbours), time.perf_counter() - started)
 
 
 def _most(transcripts: int | None, claim: Claim) -> int:
@@ -95,14 +114,7 @@ def _most(transcripts: int | None, claim: Claim) -> int:
     return transcripts
 
 
-def _called_once(function: Callable[..., object] | Mechanism) -> Mechanism:
-    """A mechanism of a function that takes a number of draws, or of one that gives one output."""
-    try:
-        return as_mechanism(function)
-    except InvalidMechanism:
-        if isinstance(function, type) or not callable(function):
-            raise
-        return as_mechanism(one_at_a_time(function))
+_Inputs = tuple[tuple[Any, Any], ...]  # by release: its kernel and what went in
 
 
 @dataclass(slots=True, kw_only=True)
@@ -112,6 +124,7 @@ class _Run:
     mechanism: Mechanism
     claim: Claim
     alpha: float
+    reveal: bool
     most: int
     entropy: int
     finder: Finder
@@ -121,6 +134,7 @@ class _Run:
     vague: int = 0
     tried: int = 0
     telling: dict[str, list[int]] = field(default_factory=dict)  # by pair: transcripts each way
+    seen: dict[str, list[_Inputs]] = field(default_factory=dict)  # by pair, of either dataset
     worst: Transcript | None = None
     broken: bool = False
     peak: float = 0.0
@@ -128,26 +142,43 @@ class _Run:
     differs: Transcript | None = None
 
     def search(self) -> None:
-        """Look at pairs for half of the transcripts, then at the best one for the rest."""
+        """Look at new pairs and at the best one so far, in turn; at that one alone if it leans."""
         look = _PURE_LOOK if epsilon_of_pure(self.claim) is not None else _LOOK
-        best: tuple[float, Pair] | None = None
-        while self._going and self.made + look <= max(look, self.most // 2):
-            pair = self.finder.ask()
-            if pair is None:
-                break
-            self.tried += 1
-            score = self._look(pair, look)
-            if not self._going:
+        best: dict[str, tuple[float, float, Pair]] = {}
+        searched, more = 0, True
+        while self._going:
+            new = self.finder.ask() if more and self._asks(searched, look) else None
+            more = more and (new is not None or not self._asks(searched, look))
+            if new is None and not best:
                 return
-            self.finder.tell(pair, score)
-            if best is None or score > best[0]:
-                best = score, pair
-        while best is not None and self._going:
-            self._look(best[1], look)
+            pair = max(best.values(), key=lambda each: each[:2])[2] if new is None else new
+            count = look if new is None else _FIRST_LOOK
+            score = self._look(pair, count)
+            mark = fingerprint(pair)
+            best[mark] = sum(each.earned(mark) for each in self.directions), score, pair
+            if new is not None:
+                self.tried, searched = self.tried + 1, searched + count
+                if self._going:
+                    self.finder.tell(new, score)
+
+    def _asks(self, searched: int, look: int) -> bool:
+        """Whether the next look is at a new pair."""
+        if searched + look > max(look, self.most // 2) or self._log_wealth >= _LEANING:
+            return False
+        return searched < _FIRST_PAIRS * _FIRST_LOOK or searched <= self.made - searched
+
+    @property
+    def _log_wealth(self) -> float:
+        return sum(each.log_wealth for each in self.directions)
 
     @property
     def _going(self) -> bool:
         return not self.broken and self.unfollowed is None and self.made < self.most
+
+    @property
+    def _may_steer(self) -> bool:
+        """Any transcript that can happen breaks a pure claim, however rarely it does."""
+        return epsilon_of_pure(self.claim) is not None
 
     def _look(self, pair: Pair, count: int) -> float:
         """Some transcripts of a pair, one side and the other; what they showed is its score."""
@@ -156,19 +187,41 @@ class _Run:
         for turn in range(count):
             if not self._going:
                 break
-            side = turn % 2
+            side = self._side(mark, turn)
             seed = np.random.SeedSequence(self.entropy, spawn_key=(1, self.made))
             ordered = pair.swapped() if side else pair
             try:
-                found = transcript_of(self.mechanism, ordered, np.random.default_rng(seed))
+                found = transcript_of(
+                    self.mechanism,
+                    ordered,
+                    np.random.default_rng(seed),
+                    reveal=self.reveal,
+                    steered=self._may_steer and self.made % 4 >= 2,
+                    aims=self.seen[mark][1 - side] if mark in self.seen else (),
+                )
             except CannotFollow as error:
                 self.unfollowed = str(error)
                 break
             self.made += 1
             losses.append(abs(found.loss))
             self._note(found, mark, side)
+            if found.differs is None:
+                ours = tuple((one.kernel, one.input) for one in found.releases)
+                theirs = tuple(
+                    (one.neighbour_kernel, one.neighbour_input) for one in found.releases
+                )
+                self.seen[mark] = [theirs, ours] if side else [ours, theirs]
         largest = min(max(losses, default=0.0), _LARGEST_SCORE)
         return largest + 100.0 * max(each.growth(mark) for each in self.directions)
+
+    def _side(self, mark: str, turn: int) -> int:
+        """Which side to record: in turn, or mostly the one that shows much more than the other."""
+        growths = [each.growth(mark) for each in self.directions]
+        better = int(growths[1] > growths[0])
+        seen = min(self.telling.get(mark, [0, 0]))
+        if seen < _SIDES_KNOWN or growths[1 - better] > 0.5 * growths[better]:
+            return turn % 2
+        return 1 - better if turn % _LOOK == _LOOK - 1 else better
 
     def _note(self, found: Transcript, mark: str, side: int) -> None:
         """Enter a transcript: where a replay did otherwise, its loss is not known and counts 0."""
@@ -176,8 +229,9 @@ class _Run:
         if found.differs is not None:
             self.differs = self.differs or found
         epsilon = epsilon_of_pure(self.claim)
-        known = found.differs is None
+        known = found.differs is None and math.isfinite(found.tolerance)
         sure = found.loss - found.tolerance if known else -math.inf
+        most = found.loss + found.tolerance if known else math.inf
         hidden = found.tolerance > MAX_TOLERANCE
         self.vague += hidden
         if known and not hidden and abs(found.loss) > found.tolerance:
@@ -185,12 +239,11 @@ class _Run:
         if epsilon is not None:
             self.broken = known and abs(found.loss) - found.tolerance > epsilon
         else:
-            self.directions[side].see(mark, sure)
-            wealth = log_mean(*(each.log_wealth for each in self.directions))
-            self.peak = max(self.peak, wealth)
+            self.directions[side].see(mark, sure, most)
+            self.peak = max(self.peak, self._log_wealth)
             infinite = sure == math.inf and forbids_infinite(self.claim)
             self.peak = math.inf if infinite else self.peak
-            self.broken = infinite or wealth >= math.log(1.0 / self.alpha)
+            self.broken = infinite or self._log_wealth >= math.log(1.0 / self.alpha)
         self._keep_worst(found)
         if self.broken and found.largest is not None:
             self.worst = found  # the one that decided
@@ -203,7 +256,7 @@ class _Run:
         if before is None or before.differs is not None or abs(found.loss) > abs(before.loss):
             self.worst = found
 
-    def result(self) -> InsideAudit:
+    def result(self, neighbours: str, seconds: float) -> InsideAudit:
         """The verdict, and what it rests on."""
         verdict, reason = self._verdict()
         return InsideAudit(
@@ -218,6 +271,13 @@ class _Run:
             log_wealth=self.peak,
             alpha=self.alpha,
             rng_seed=self.entropy,
+            neighbours=neighbours,
+            seconds=seconds,
+            version=VERSION,
+            reveal=self.reveal,
+            target=self.mechanism.target,
+            software=software_in_use(),
+            provenance=Provenance.now(audited_code(self.mechanism), seconds=seconds),
             mechanism=self.mechanism,
         )
 
@@ -251,11 +311,9 @@ class _Run:
 
 
 def _as_worst(found: Transcript) -> WorstTranscript:
-    assert found.largest is not None
     return WorstTranscript(
         pair=found.pair,
-        loss=found.loss,
         tolerance=found.tolerance,
-        release=found.largest,
-        releases=len(found.releases),
+        releases=found.releases,
+        differs=found.differs,
     )

@@ -4,13 +4,14 @@ Pure: a transcript whose loss is above epsilon, either way, breaks the claim for
 a transcript recorded on P has loss `L`, and under the claim
 
 - `(epsilon, delta)`, Gaussian, profiles: `Z = (1 - e^(epsilon - L))_+` has mean at most `delta`,
-  so `1 + stake (Z - delta)` with `0 <= stake <= 1/delta` has mean at most 1;
-- Rényi, zCDP: `X = e^((order - 1)(L - divergence))` has mean at most 1, and so has
-  `1 + stake (X - 1)` with `0 <= stake <= 1`.
+  so `X = (Z - delta) / delta` has mean at most 0;
+- Rényi, zCDP: so has `X = e^((order - 1)(L - divergence)) - 1`.
 
-The wealth is the product; it reaches `1/alpha` with probability at most `alpha`, whenever one stops
-(Ville). Stakes depend on the past only. The side recorded is P, so each direction has its own
-wealth, and their mean is the evidence (docs/inside.md).
+`Y = e^-L - 1` has mean at most 0 whatever the claim, and is small where `X` is large. So
+`1 + stake X + hedge Y` has mean at most 1 where `stake + hedge <= 1`, and varies less than without
+the hedge. The wealth is the product over all transcripts, whichever side they were recorded on; it
+reaches `1/alpha` with probability at most `alpha`, whenever one stops (Ville). Stakes and hedges
+depend on the past of their pair and direction only (docs/inside.md).
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+
+from dpaudit.arrays import Floats
 from dpaudit.claims import (
     ZCDP,
     Claim,
@@ -31,49 +35,57 @@ from dpaudit.claims import (
 )
 
 LEVELS = 12  # of a profile, that are bet on
-_STAKES = (0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)  # shares of the largest stake
+_STAKES = (0.0015, 0.003, 0.006, 0.012, 0.025, 0.05, 0.1, 0.17, 0.25, 0.35, 0.5, 0.7, 0.85)
+_HEDGES = (0.0, 0.02, 0.06, 0.15, 0.3)
+_MOST = 0.9  # of stake and hedge: a loss without any excess leaves a tenth of the wealth
 _ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0)  # of zCDP, that are bet on
+_PROVEN = 0.5  # nats that a pair must have earned in a direction before wealth is staked on it
 _TRUSTED = 60.0  # an exponent beyond which a payoff is cut: a smaller payoff is safe
+_BOTH = tuple((s, h) for s in _STAKES for h in _HEDGES if s + h <= _MOST)
+_SHARES = np.array([stake for stake, _ in _BOTH]), np.array([hedge for _, hedge in _BOTH])
 
 
 class Bet(Protocol):
-    """A number with mean at most 1 under the claim, from the loss of one transcript."""
+    """What is bet on: at least -1, and of mean at most 0 under the claim."""
 
-    def factor(self, loss: float, share: float) -> float:
-        """By what the wealth is multiplied, with this share of the largest stake."""
+    def excess(self, loss: float) -> float:
+        """Of the loss of one transcript; it grows with the loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointBet:
     """A bet on one point of a profile.
 
-    >>> PointBet(0.0, 0.5).factor(math.inf, 1.0), PointBet(0.0, 0.5).factor(-1.0, 1.0)
-    (2.0, 0.0)
+    >>> PointBet(0.0, 0.5).excess(math.inf), PointBet(0.0, 0.5).excess(-1.0)
+    (1.0, -1.0)
     """
 
     epsilon: float
     delta: float
 
-    def factor(self, loss: float, share: float) -> float:
-        excess = -math.expm1(min(0.0, self.epsilon - loss))
-        largest = 1.0 / max(self.delta, 1e-300)
-        return max(0.0, 1.0 + share * largest * (excess - self.delta))
+    def excess(self, loss: float) -> float:
+        over = -math.expm1(min(0.0, self.epsilon - loss))
+        return over / max(self.delta, 1e-300) - 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class RenyiBet:
     """A bet on one order of a Rényi divergence.
 
-    >>> RenyiBet(2.0, 0.5).factor(0.5, 0.3)
-    1.0
+    >>> RenyiBet(2.0, 0.5).excess(0.5)
+    0.0
     """
 
     order: float
     divergence: float
 
-    def factor(self, loss: float, share: float) -> float:
-        exponent = min(_TRUSTED, (self.order - 1.0) * (loss - self.divergence))
-        return max(0.0, 1.0 + share * (math.exp(exponent) - 1.0))
+    def excess(self, loss: float) -> float:
+        return math.expm1(min(_TRUSTED, (self.order - 1.0) * (loss - self.divergence)))
+
+
+def hedge_of(loss: float) -> float:
+    """`e^-loss - 1`, which has mean at most 0 for every mechanism; it falls with the loss."""
+    return math.expm1(min(_TRUSTED, -loss))
 
 
 def bets_on(claim: Claim) -> tuple[Bet, ...]:
@@ -104,39 +116,54 @@ def forbids_infinite(claim: Claim) -> bool:
 
 
 class Past:
-    """How wealth would have grown on one pair, for every bet and every share of its stake.
+    """How wealth would have grown on one pair, for every bet, stake and hedge.
 
     One loss without any excess is added to the past, so that few losses make no large stake.
 
     >>> past = Past([PointBet(0.0, 0.1)])
-    >>> past.best()
-    (0, 0.0, 0.0)
-    >>> past.learn(math.inf)
-    >>> bet, share, growth = past.best()
-    >>> share, growth > 0.0
-    (0.4, True)
+    >>> past.growth
+    0.0
+    >>> past.learn(math.inf, math.inf)
+    >>> past.growth > 0.0, past.factor(math.inf, math.inf) > 3.0
+    (True, True)
     """
 
     def __init__(self, bets: Sequence[Bet]) -> None:
-        self._choices = [
-            (number, bet, share) for number, bet in enumerate(bets) for share in _STAKES
-        ]
-        self._sums = [math.log(bet.factor(-math.inf, share)) for _, bet, share in self._choices]
+        self._bets = tuple(bets)
+        self._sums = np.tile(np.log1p(-_SHARES[0] - _SHARES[1]), (len(self._bets), 1))
         self._count = 0
 
-    def learn(self, loss: float) -> None:
-        """Take one more loss into account."""
+    def learn(self, lower: float, upper: float) -> None:
+        """Take one more loss into account, which lies between the two."""
         self._count += 1
-        for place, (_, bet, share) in enumerate(self._choices):
-            self._sums[place] += math.log(bet.factor(loss, share))
+        self._sums += np.log(self._factors(lower, upper))
 
-    def best(self) -> tuple[int, float, float]:
-        """Which bet, which share of its largest stake, and the growth that they had."""
-        if self._count == 0 or max(self._sums, default=0.0) <= 0.0:
-            return 0, 0.0, 0.0
-        place = max(range(len(self._sums)), key=self._sums.__getitem__)
-        number, _, share = self._choices[place]
-        return number, share, self._sums[place] / (self._count + 1)
+    def factor(self, lower: float, upper: float) -> float:
+        """By what the wealth is multiplied: 1 if nothing is staked.
+
+        Stakes are shared out among all choices as these would have grown; the mean of factors of
+        mean at most 1 has mean at most 1. Nothing is staked before the best of them has earned it.
+        """
+        if self.earned < _PROVEN:
+            return 1.0
+        weights = np.exp(self._sums - self._sums.max())
+        return float((weights * self._factors(lower, upper)).sum() / weights.sum())
+
+    @property
+    def earned(self) -> float:
+        """The log-wealth that the best choice would have; 0 if none would have any."""
+        return max(0.0, float(self._sums.max(initial=0.0))) if self._count else 0.0
+
+    @property
+    def growth(self) -> float:
+        """The growth for each loss that the best choice had; 0 if none had any."""
+        if self._count == 0:
+            return 0.0
+        return max(0.0, float(self._sums.max(initial=0.0)) / (self._count + 1))
+
+    def _factors(self, lower: float, upper: float) -> Floats:
+        excess = np.array([bet.excess(lower) for bet in self._bets])[:, None]
+        return np.asarray(1.0 + _SHARES[0] * excess + _SHARES[1] * hedge_of(upper))
 
 
 @dataclass(slots=True)
@@ -147,29 +174,19 @@ class Direction:
     log_wealth: float = 0.0
     pasts: dict[str, Past] = field(default_factory=dict)  # by pair
 
-    def see(self, pair: str, loss: float) -> None:
-        """Stake by the past of this pair, then learn the loss; a smaller loss is always safe."""
+    def see(self, pair: str, lower: float, upper: float) -> None:
+        """Stake by the past of this pair, then learn the loss, which lies between the two."""
         past = self.pasts.setdefault(pair, Past(self.bets))
-        bet, share, _ = past.best()
-        if share > 0.0:
-            self.log_wealth += math.log(self.bets[bet].factor(loss, share))
-        past.learn(loss)
+        self.log_wealth += math.log(past.factor(lower, upper))
+        past.learn(lower, upper)
+
+    def earned(self, pair: str) -> float:
+        """The log-wealth that a pair alone would have, staked from its first loss on."""
+        return self.pasts[pair].earned if pair in self.pasts else 0.0
 
     def growth(self, pair: str) -> float:
         """How fast the wealth would have grown on a pair; 0 if it would not have."""
-        return self.pasts[pair].best()[2] if pair in self.pasts else 0.0
-
-
-def log_mean(first: float, second: float) -> float:
-    """The logarithm of the mean of two wealths.
-
-    >>> print(round(log_mean(0.0, math.log(3.0)) - math.log(2.0), 12))
-    0.0
-    """
-    most = max(first, second)
-    if math.isinf(most):
-        return most
-    return most + math.log(0.5 * (math.exp(first - most) + math.exp(second - most)))
+        return self.pasts[pair].growth if pair in self.pasts else 0.0
 
 
 def wanted(claim: Claim, alpha: float) -> int:
@@ -185,8 +202,8 @@ def wanted(claim: Claim, alpha: float) -> int:
     if not bets:
         return 1
     direction, count = Direction(bets), 0
-    while direction.log_wealth < math.log(2.0 / alpha):
-        direction.see("", _TRUSTED)
+    while direction.log_wealth < math.log(1.0 / alpha):
+        direction.see("", _TRUSTED, _TRUSTED)
         count += 1
         if count > 10_000:
             break

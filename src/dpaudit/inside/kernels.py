@@ -145,6 +145,60 @@ class Gaussian(_Additive):
 
 
 @dataclass(frozen=True, slots=True)
+class Staircase(_Additive):
+    """Staircase noise: `scale` is the width of a step, each is `exp(-epsilon)` as high as the last.
+
+    The density is flat up to `gamma * scale`, then on stretches of length `scale`; `gamma` is
+    `1 / (1 + exp(epsilon / 2))` if left out. Geng and Viswanath (2014), "The optimal mechanism in
+    differential privacy", algorithm 1.
+
+    >>> noise = Staircase(1.0, epsilon=0.7)
+    >>> print(round(noise.log_density(3.0, 1.0) - noise.log_density(3.0, 0.0), 12))
+    0.7
+    """
+
+    epsilon: float = 1.0
+    gamma: float | None = None
+
+    def __post_init__(self) -> None:
+        _Additive.__post_init__(self)
+        if not 0.0 < self.epsilon < math.inf:
+            raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}.")
+        if self.gamma is not None and not 0.0 <= self.gamma <= 1.0:
+            raise ValueError(f"gamma must be from 0 to 1, got {self.gamma!r}.")
+
+    @property
+    def first_step(self) -> float:
+        """The share of a step after which the density first falls."""
+        if self.gamma is not None:
+            return self.gamma
+        return 1.0 / (1.0 + math.exp(0.5 * self.epsilon))
+
+    def _log_noise(self, output: Floats, input: Floats) -> float:
+        gamma, fall = self.first_step, math.exp(-self.epsilon)
+        far = np.abs(output - input) / self.scale
+        steps = np.floor(far + 1.0 - gamma)
+        top = (1.0 - fall) / (2.0 * self.scale * (gamma + fall * (1.0 - gamma)))
+        return float(output.size * math.log(top) - self.epsilon * steps.sum())
+
+    def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        gamma, fall = self.first_step, math.exp(-self.epsilon)
+        steps = rng.geometric(1.0 - fall, size=shape) - 1
+        near = rng.random(shape) * (gamma + (1.0 - gamma) * fall) < gamma
+        share = rng.random(shape)
+        within = np.where(near, gamma * share, gamma + (1.0 - gamma) * share)
+        sign = np.where(rng.random(shape) < 0.5, -1.0, 1.0)
+        return np.asarray(sign * self.scale * (steps + within))
+
+    def slack(self, output: Any, input: Any, error: Any) -> float:
+        """A step, for every entry that lies so near to an edge that rounding may move it over."""
+        far = np.abs(np.asarray(output, dtype=np.float64) - np.asarray(input, dtype=np.float64))
+        place = far / self.scale + 1.0 - self.first_step
+        near = np.abs(place - np.rint(place)) * self.scale <= np.asarray(error) + MACHINE * far
+        return self.epsilon * float(np.count_nonzero(near))
+
+
+@dataclass(frozen=True, slots=True)
 class DiscreteLaplace(_Additive):
     """Whole numbers with probability `tanh(1 / (2 scale)) exp(-|k| / scale)`: two-sided geometric.
 
@@ -202,7 +256,7 @@ class DiscreteGaussian(_Additive):
 
     def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         whole, weights = self._support()
-        return np.asarray(rng.choice(whole, size=shape, p=_shares(weights)))
+        return np.asarray(rng.choice(whole, size=shape, p=np.exp(weights - logsumexp(weights))))
 
     def slack(self, output: Any, input: Any, error: Any) -> float:
         """Nothing: a whole number is exact."""
@@ -239,119 +293,6 @@ class Geometric:
     def slack(self, output: Any, input: Any, error: Any) -> float:
         """Nothing: a whole number is exact."""
         return 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Selection:
-    """Chooses the place of a good score; the input is the scores."""
-
-    epsilon: float
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("epsilon", "sensitivity"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}.")
-
-    def log_density(self, output: Any, input: Any) -> float:
-        """The log probability of this place."""
-        scores = np.asarray(input, dtype=np.float64)
-        if not 0 <= int(output) < scores.size or not np.isfinite(scores).all():
-            return -math.inf
-        return float(self._logs(0.5 * self.epsilon / self.sensitivity * scores)[int(output)])
-
-    def draw(self, input: Any, rng: np.random.Generator) -> int:
-        """The place of one of the scores."""
-        scores = np.asarray(input, dtype=np.float64)
-        logs = self._logs(0.5 * self.epsilon / self.sensitivity * scores)
-        return int(rng.choice(scores.size, p=_shares(logs)))
-
-    def slack(self, output: Any, input: Any, error: Any) -> float:
-        """Twice the largest error of a score, by what a score counts."""
-        return float(np.max(error, initial=0.0)) * self.epsilon / self.sensitivity
-
-    def _logs(self, weights: Floats) -> Floats:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialMechanism(_Selection):
-    """A place with probability in proportion to `exp(epsilon score / (2 sensitivity))`.
-
-    McSherry and Talwar (2007), "Mechanism design via differential privacy".
-
-    >>> best = ExponentialMechanism(epsilon=2.0)
-    >>> round(best.log_density(0, [1.0, 0.0]) - best.log_density(1, [1.0, 0.0]), 12)
-    1.0
-    """
-
-    def _logs(self, weights: Floats) -> Floats:
-        return np.asarray(weights - logsumexp(weights))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlip(_Selection):
-    """Scores in a random order, each taken with probability `exp(epsilon (score - best) / ...)`.
-
-    McKenna and Sheldon (2020), "Permute-and-flip". With a uniform time for every score, place `i`
-    is taken with probability `q_i` times the integral over its time `t` of the product of
-    `1 - t q_j` over the others: a polynomial, which Gauss and Legendre's rule integrates exactly.
-
-    >>> both = PermuteAndFlip(epsilon=1.0)
-    >>> round(math.exp(both.log_density(0, [2.0, 2.0])), 12)
-    0.5
-    """
-
-    def _logs(self, weights: Floats) -> Floats:
-        chances = np.exp(weights - weights.max())
-        nodes, shares = np.polynomial.legendre.leggauss(weights.size // 2 + 1)
-        times = 0.5 * (nodes + 1.0)
-        left = 1.0 - times[:, None] * chances  # never 0: the times lie inside of (0, 1)
-        logs = np.log(left).sum(axis=1, keepdims=True) - np.log(left)
-        inner = logsumexp(logs, axis=0, b=0.5 * shares[:, None])
-        return np.asarray(weights - weights.max() + inner)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RandomizedResponse:
-    """A category itself, `e^epsilon` times as likely as any other (Warner 1965; Kairouz 2014).
-
-    >>> answer = RandomizedResponse(epsilon=1.0)
-    >>> round(answer.log_density(1, 1) - answer.log_density(1, 0), 12)
-    1.0
-    """
-
-    epsilon: float
-    categories: int = 2
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.epsilon < math.inf:
-            raise ValueError(f"epsilon must be a number >= 0, got {self.epsilon!r}.")
-        if self.categories < 2:
-            raise ValueError(f"categories must be at least 2, got {self.categories!r}.")
-
-    def log_density(self, output: Any, input: Any) -> float:
-        """The log probability of this answer."""
-        if not 0 <= int(output) < self.categories:
-            return -math.inf
-        return float(self._logs(input)[int(output)])
-
-    def draw(self, input: Any, rng: np.random.Generator) -> int:
-        """A category."""
-        return int(rng.choice(self.categories, p=_shares(self._logs(input))))
-
-    def slack(self, output: Any, input: Any, error: Any) -> float:
-        """Nothing: a category is exact."""
-        return 0.0
-
-    def _category(self, input: Any) -> int:
-        if int(input) != input or not 0 <= input < self.categories:
-            raise ValueError(f"a category is from 0 to {self.categories - 1}, got {input!r}.")
-        return int(input)
-
-    def _logs(self, input: Any) -> Floats:
-        weights = np.where(np.arange(self.categories) == self._category(input), self.epsilon, 0.0)
-        return np.asarray(weights - logsumexp(weights))
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,8 +333,3 @@ def _whole_steps(output: Any, input: Any) -> Floats | None:
     steps = np.rint(out - given)
     close = np.abs(out - given - steps) <= _WHOLE * (1.0 + np.abs(given))
     return steps if close.all() else None
-
-
-def _shares(logs: Floats) -> Floats:
-    shares = np.exp(logs - logs.max())
-    return np.asarray(shares / shares.sum())

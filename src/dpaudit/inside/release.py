@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.inside.generator import FollowedGenerator
 from dpaudit.inside.kernels import Kernel
-from dpaudit.inside.noisy import Noisy
-from dpaudit.inside.recording import current
+from dpaudit.inside.noise.generator import FollowedGenerator
+from dpaudit.inside.noise.noisy import Noisy
+from dpaudit.inside.recording import Recorder, current
 
 
 def release(value: Any, kernel: Kernel, rng: np.random.Generator) -> Any:
@@ -23,18 +23,27 @@ def release(value: Any, kernel: Kernel, rng: np.random.Generator) -> Any:
     >>> print(round(release(3.0, Laplace(0.5), np.random.default_rng(0)), 4))
     3.16
     """
-    followed = rng if isinstance(rng, FollowedGenerator) else None
-    recorder = current() if followed is None else followed._recorder
+    recorder = recorder_of(rng)
     if recorder is None:
         return kernel.draw(value, rng)
-    if _has_noise(value):
+    if has_noise(value):
         recorder.refuse("releases a number that has noise of the generator in it already.")
     return recorder.release(value, kernel)
 
 
-def _has_noise(value: Any) -> bool:
+def recorder_of(rng: np.random.Generator | None) -> Recorder | None:
+    """The recorder of the run that this generator, or the code that runs now, belongs to."""
+    return rng._recorder if isinstance(rng, FollowedGenerator) else current()
+
+
+def has_noise(value: Any) -> bool:
+    """Whether noise of the generator is in a value.
+
+    >>> has_noise([1.0, np.ones(2)])
+    False
+    """
     if isinstance(value, Noisy):
-        return True
+        return bool(value.noisy.any())
     if isinstance(value, np.ndarray):
-        return value.dtype == object and any(map(_has_noise, value.flat))
-    return isinstance(value, (list, tuple)) and any(map(_has_noise, value))
+        return value.dtype == object and any(map(has_noise, value.flat))
+    return isinstance(value, (list, tuple)) and any(map(has_noise, value))

@@ -1,55 +1,41 @@
 """One transcript: the releases of a run on the one dataset, and their loss against the other.
 
-The code runs five times. It is recorded on `data`; run again there with every release forced, it
-must do the same bit for bit; run plainly there, with the same noise as plain numbers, it must give
-the same output. Then it is replayed on `neighbour`, symbolically and plainly. So code that looks at
-the type of its noise, keeps state, or draws from somewhere else is refused instead of misread.
+The code runs at least five times. It is recorded on `data`; run again there with every release
+forced, it must do the same bit for bit; run plainly there, with the same noise as plain numbers, it
+must give the same output. Then it is replayed on `neighbour`, and run plainly there, too. So code
+that looks at the type of its noise, keeps state, or draws from somewhere else is refused instead of
+misread.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpaudit.errors import CannotFollow
-from dpaudit.inside.generator import FollowedGenerator
-from dpaudit.inside.laws import Law, Side
-from dpaudit.inside.outputs import Laid, is_noisy, plain_of, same_value
+from dpaudit.inside import libraries
+from dpaudit.inside.lines import where_raised
+from dpaudit.inside.noise.generator import FollowedGenerator
+from dpaudit.inside.noise.losses import ReleaseLoss, loss_between, losses_of_noise
+from dpaudit.inside.noise.noisy import Noisy, as_noisy
+from dpaudit.inside.outputs import Laid, is_noisy, same_kernel, same_noisy, same_value
 from dpaudit.inside.recording import (
+    Answer,
     OtherReleases,
     Recorder,
     Released,
     error_of,
     recording,
-    where_raised,
 )
+from dpaudit.inside.sampling import hidden_samples, samples_of
 from dpaudit.mechanism import Mechanism, exits_as_errors
 from dpaudit.neighbours import Pair
 
 TOLERANCE = 1e-7  # of the loss of a release, beside the rounding of its inputs
-_SAME_AGAIN = 1e-9  # of the size of a number that is released again with the same noise
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseLoss:
-    """One release on both datasets: what went in, under which noise, what came out, its loss.
-
-    `where` is the line that drew the noise. A `kernel` of None is noise that was known already.
-    """
-
-    where: str
-    kernel: Any
-    neighbour_kernel: Any
-    input: Any
-    neighbour_input: Any
-    output: Any
-    loss: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +73,21 @@ class _Run:
     raised_where: str = ""
 
 
-def transcript_of(mechanism: Mechanism, pair: Pair, rng: np.random.Generator) -> Transcript:
+def transcript_of(
+    mechanism: Mechanism,
+    pair: Pair,
+    rng: np.random.Generator,
+    *,
+    reveal: bool = False,
+    steered: bool = False,
+    aims: tuple[tuple[Any, Any], ...] = (),
+) -> Transcript:
     """Record on `pair.data`, replay on `pair.neighbour`; CannotFollow if that cannot be done.
+
+    With `reveal`, noisy numbers that are used in a way that is not followed count as released. With
+    `steered`, comparisons that hardly ever end one way do so more often, and outputs are those of
+    several that tell most, if `aims` says what the neighbour is likely to put into each release:
+    the loss of such a transcript is exact, too, but it happens more often than in the code.
 
     >>> from dpaudit.mechanism import as_mechanism
     >>> noisy = as_mechanism(lambda data, size, rng: sum(data) + rng.laplace(scale=0.5, size=size))
@@ -96,28 +95,47 @@ def transcript_of(mechanism: Mechanism, pair: Pair, rng: np.random.Generator) ->
     >>> print(transcript.loss, transcript.largest.input, transcript.largest.neighbour_input)
     2.0 1.0 0.0
     """
-    recorded = _run(mechanism, pair.data, Recorder(noise=rng))
-    forced = tuple(recorded.recorder.releases)
-    again = _run(mechanism, pair.data, Recorder(noise=rng, forced=forced))
-    _check_same(recorded, again)
-    _check_plain(mechanism, pair.data, recorded, forced)
-    replayed = _run(mechanism, pair.neighbour, Recorder(noise=rng, forced=forced))
-    if replayed.recorder.differs is None:
-        _check_plain(mechanism, pair.neighbour, replayed, forced)
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(
+            f"transcript_of needs a mechanism, got {type(mechanism).__name__}. Make one by "
+            "dpaudit.mechanism.as_mechanism."
+        )
+    (coins,) = rng.bit_generator.seed_seq.spawn(1)  # type: ignore[attr-defined] # of a default_rng
+    kept: dict[str, Any] = {"noise": rng, "reveal": reveal, "coin_seed": coins}
+    with hidden_samples(pair) as hidden:
+        recorded = _run(mechanism, pair.data, Recorder(**kept, steered=steered, aims=aims))
+        first = recorded.recorder
+        forced: dict[str, Any] = {
+            "forced": tuple(first.releases),
+            "forced_answers": tuple(first.answers),
+        }
+
+        def replay(data: Any) -> _Run:
+            return _run(mechanism, data, Recorder(**kept, **forced))
+
+        _check_same(recorded, replay(pair.data))
+        _check_plain(mechanism, pair.data, recorded)
+        replayed = replay(pair.neighbour)
+        if replayed.recorder.differs is None:
+            checked = replayed
+            if first.answers:  # what is forced does not fit the noise that was drawn
+                checked = _run(mechanism, pair.neighbour, Recorder(**kept))
+            _check_plain(mechanism, pair.neighbour, checked)
+        hidden.marginalise(recorded, replayed, replay)
     return _compared(pair, recorded, replayed)
 
 
-def _run(
-    mechanism: Mechanism,
-    data: Any,
-    recorder: Recorder,
-    given: tuple[float, ...] | None = None,
-) -> _Run:
+def _run(mechanism: Mechanism, data: Any, recorder: Recorder) -> _Run:
     """Run the code once. Errors are outcomes; what cannot be followed is raised."""
-    rng, before = FollowedGenerator(recorder, given), _elsewhere()
+    rng, before, known = FollowedGenerator(recorder), _elsewhere(), libraries.imported()
     output, raised, place = None, None, ""
     try:
-        with recording(recorder), exits_as_errors(mechanism.name):
+        with (
+            recording(recorder),
+            samples_of(data),
+            libraries.hooked(recorder),
+            exits_as_errors(mechanism.name),
+        ):
             output = Laid.of(mechanism.call_once(data, rng), recorder)
     except (OtherReleases, CannotFollow):
         if recorder.refused is None and recorder.differs is None:
@@ -125,6 +143,8 @@ def _run(
     except Exception as error:
         raised = f"{type(error).__name__}: {error}"
         place = where_raised(error.__traceback__)
+    if libraries.imported() != known:  # by this run, in which it was not followed
+        return _run(mechanism, data, recorder.again())
     if recorder.refused is not None:
         raise CannotFollow(recorder.refused)
     if _elsewhere() != before:
@@ -149,49 +169,59 @@ def _check_same(one: _Run, other: _Run) -> None:
     same = (
         second.differs is None
         and len(first.releases) == len(second.releases)
-        and len(first.atoms) == len(second.atoms)
-        and all(
-            (a.kind, a.scale) == (b.kind, b.scale)
-            for a, b in zip(first.atoms, second.atoms, strict=True)
-        )
+        and len(first.answers) == len(second.answers)
+        and first.atoms.same(second.atoms)
         and all(map(_same_release, first.releases, second.releases))
+        and all(map(_same_answer, first.answers, second.answers))
         and _kind_of_error(one) == _kind_of_error(other)
     )
     if one.output is not None and other.output is not None:
         same = same and one.output.same(other.output)
     if not same:
-        places = [one.where for one in first.releases] + [atom.where for atom in first.atoms]
-        place = places[0] if places else "unknown place"
         raise CannotFollow(
-            f"{place}: a second run on the same data, with the same releases, did something else. "
-            "It draws from elsewhere, or keeps state from run to run."
+            f"{_first_place(one)}: a second run on the same data, with the same releases, did "
+            "something else. It draws from elsewhere, or keeps state from run to run."
         )
 
 
+def _first_place(run: _Run) -> str:
+    """The first line that released or drew something."""
+    places = [one.where for one in run.recorder.releases] + [
+        call.where for call in run.recorder.atoms.calls
+    ]
+    return places[0] if places else "unknown place"
+
+
+def _same_answer(one: Answer, other: Answer) -> bool:
+    return one.kind == other.kind and same_noisy(one.value, other.value)
+
+
 def _same_release(one: Released, other: Released) -> bool:
-    return one.kernel == other.kernel and same_value(one.input, other.input)
+    return same_kernel(one.kernel, other.kernel) and same_value(one.input, other.input)
 
 
-def _check_plain(mechanism: Mechanism, data: Any, run: _Run, forced: tuple[Released, ...]) -> None:
+def _check_plain(mechanism: Mechanism, data: Any, run: _Run) -> None:
     """Refuse code that does something else with plain numbers than it did with followed ones."""
-    values = tuple(atom.drawn for atom in run.recorder.atoms)
-    plain = _run(mechanism, data, Recorder(noise=run.recorder.noise, forced=forced), values)
+    recorder, drawn = run.recorder, run.recorder.atoms.drawn.copy()
+    again = recorder.again()
+    again.forced, again.forced_answers = tuple(recorder.releases), ()
+    again.plainly = drawn
+    plain = _run(mechanism, data, again)
     if run.raised is not None and _kind_of_error(plain) != _kind_of_error(run):
         raise CannotFollow(f"{run.raised_where}: {run.raised}. A plain run does not raise it.")
     same = (
         _kind_of_error(plain) == _kind_of_error(run)
         and plain.recorder.differs is None
-        and len(plain.recorder.releases) == len(run.recorder.releases)
-        and all(map(_same_release, plain.recorder.releases, run.recorder.releases))
-        and len(plain.recorder.atoms) == len(values)
+        and len(plain.recorder.releases) == len(recorder.releases)
+        and all(map(_same_release, plain.recorder.releases, recorder.releases))
+        and plain.recorder.atoms.count == len(drawn)
     )
     if run.output is not None and plain.output is not None:
-        same = same and run.output.gives(plain.output, values)
+        same = same and run.output.gives(plain.output, drawn)
     if not same:
-        place = next((atom.where for atom in run.recorder.atoms), mechanism.name)
         raise CannotFollow(
-            f"{place}: a plain run with the same noise gives another output. The code looks at "
-            "what its noise is, or uses it in a way that is not followed."
+            f"{_first_place(run)}: a plain run with the same noise gives another output. The code "
+            "looks at what its noise is, or uses it in a way that is not followed."
         )
 
 
@@ -205,16 +235,30 @@ def _compared(pair: Pair, recorded: _Run, replayed: _Run) -> Transcript:
     explicit = list(map(_explicit, ours, theirs))
     losses, tolerance = [loss for loss, _ in explicit], math.fsum(off for _, off in explicit)
     differs = replayed.recorder.differs or _difference(recorded, replayed)
-    if differs is None and recorded.output is not None and replayed.output is not None:
-        for found, off in _noisy_losses(recorded, replayed):
-            if isinstance(found, str):
-                differs = differs or found
-            else:
-                losses.append(found)
-                tolerance += off
-    counted = len(ours) + recorded.recorder.calls
-    tolerance += TOLERANCE * counted
+    if differs is None:
+        found = losses_of_noise(
+            recorded.recorder, replayed.recorder, _noisy_leaves(recorded, replayed)
+        )
+        losses += found.losses
+        tolerance += found.tolerance
+        differs = found.differs
+    made = len(ours) + len(recorded.recorder.atoms.calls) + len(recorded.recorder.answers)
+    tolerance += TOLERANCE * made
+    if math.isnan(tolerance):
+        tolerance = math.inf  # nothing is known of the loss
     return Transcript(pair=pair, releases=tuple(losses), tolerance=tolerance, differs=differs)
+
+
+def _noisy_leaves(recorded: _Run, replayed: _Run) -> list[tuple[Noisy, Noisy]]:
+    """The noisy numbers of the output, on both sides."""
+    if recorded.output is None or replayed.output is None:
+        return []
+    made = []
+    for ours, theirs in zip(recorded.output.leaves, replayed.output.leaves, strict=True):
+        if is_noisy(ours):
+            places = np.flatnonzero(ours.noisy)
+            made.append((ours.picked(places), theirs.picked(places)))
+    return made
 
 
 def _difference(recorded: _Run, replayed: _Run) -> str | None:
@@ -223,28 +267,45 @@ def _difference(recorded: _Run, replayed: _Run) -> str | None:
     if _kind_of_error(recorded) != _kind_of_error(replayed):
         run = recorded if recorded.raised is not None else replayed
         return f"{run.raised_where}: {run.raised}, on one of the two datasets only"
+    first, second = recorded.recorder, replayed.recorder
+    for before, after in ((first.releases, second.releases), (first.answers, second.answers)):
+        if len(before) > len(after):
+            return f"{before[len(after)].where}: one release less on the other dataset"
     if sides[0] is not None:
         return None
-    first, second = recorded.recorder.releases, replayed.recorder.releases
-    if len(first) > len(second):
-        return f"{first[len(second)].where}: one release less on the other dataset"
     assert recorded.output is not None
     assert replayed.output is not None
     if recorded.output.form != replayed.output.form:
         return "the output has another form on the other dataset"
     for ours, theirs in zip(recorded.output.leaves, replayed.output.leaves, strict=True):
-        noisy = is_noisy(ours), is_noisy(theirs)
-        if noisy[0] != noisy[1]:
-            return "a number of the output has noise on one of the two datasets only"
-        if not noisy[0] and not same_value(plain_of(ours), plain_of(theirs)):
-            shown = repr(plain_of(ours))[:40], repr(plain_of(theirs))[:40]
-            return f"the output holds {shown[0]} or {shown[1]}, and no release explains that"
+        differs = _differing_leaf(ours, theirs)
+        if differs is not None:
+            return differs
     return None
+
+
+def _differing_leaf(ours: Any, theirs: Any) -> str | None:
+    if isinstance(ours, Noisy) or isinstance(theirs, Noisy):
+        one, other = as_noisy(ours), as_noisy(theirs)
+        if not np.array_equal(one.noisy, other.noisy):
+            return "a number of the output has noise on one of the two datasets only"
+        with np.errstate(invalid="ignore"):  # what noise has left behind may differ by rounding
+            near = np.abs(one.base - other.base) <= one.off + other.off
+        left = ~one.noisy & ~near
+        ours, theirs = one.base[left], other.base[left]
+    if same_value(ours, theirs):
+        return None
+    if isinstance(ours, np.ndarray):
+        apart = [not same_value(a, b) for a, b in zip(ours.flat, theirs.flat, strict=True)]
+        place = int(np.argmax(apart)) if any(apart) else 0
+        ours, theirs = ours.flat[place].item(), theirs.flat[place].item()
+    shown = repr(ours)[:40], repr(theirs)[:40]
+    return f"the output holds {shown[0]} or {shown[1]}, and no release explains that"
 
 
 def _explicit(ours: Released, theirs: Released) -> tuple[ReleaseLoss, float]:
     """The loss of an explicit release, and how far it may be off."""
-    loss = _loss(
+    loss = loss_between(
         ours.kernel.log_density(ours.output, ours.input),
         theirs.kernel.log_density(ours.output, theirs.input),
         ours.where,
@@ -260,56 +321,3 @@ def _explicit(ours: Released, theirs: Released) -> tuple[ReleaseLoss, float]:
     )
     sides = (ours, ours.input), (theirs, theirs.input)
     return found, sum(error_of(side.kernel, ours, value) for side, value in sides)
-
-
-def _noisy_losses(recorded: _Run, replayed: _Run) -> Iterator[tuple[ReleaseLoss | str, float]]:
-    """The losses of the noisy numbers of the output, in one order on both sides."""
-    assert recorded.output is not None
-    assert replayed.output is not None
-    pairs = zip(recorded.output.leaves, replayed.output.leaves, strict=True)
-    both = [(one, other) for one, other in pairs if is_noisy(one)]
-    sides = Side(recorded.recorder), Side(replayed.recorder)
-    counts = [Counter(a for leaves in both for a, _ in leaves[side].terms) for side in (0, 1)]
-    for place in sides[0].order([one for one, _ in both]):
-        law = sides[0].law(both[place][0], counts[0])
-        other = sides[1].law(both[place][1], counts[1], output=law.output)
-        if type(law.kernel) is not type(other.kernel):
-            yield f"{law.where}: another kind of noise on the other dataset", 0.0
-            return
-        loss = _loss_of_laws(law, other)
-        yield _as_release(law, other, loss), _slack(law, other)
-
-
-def _loss_of_laws(law: Law, other: Law) -> float:
-    if law.kernel is None:  # known noise again: the same number on both, or it is told exactly
-        size = abs(law.input) + abs(other.input)
-        near = law.error + other.error + _SAME_AGAIN * size
-        apart = not same_value(law.input, other.input) and not abs(law.input - other.input) <= near
-        return math.inf if apart else 0.0
-    return _loss(law.log_density(), other.log_density(), law.where)
-
-
-def _slack(law: Law, other: Law) -> float:
-    return 0.0 if law.kernel is None else law.slack() + other.slack()
-
-
-def _as_release(law: Law, other: Law, loss: float) -> ReleaseLoss:
-    return ReleaseLoss(
-        where=law.where,
-        kernel=law.kernel,
-        neighbour_kernel=other.kernel,
-        input=law.input,
-        neighbour_input=other.input,
-        output=law.output,
-        loss=loss,
-    )
-
-
-def _loss(ours: float, theirs: float, place: str) -> float:
-    """`log p(o) - log q(o)` of a drawn output."""
-    if math.isnan(ours) or math.isnan(theirs) or ours == -math.inf or math.inf in (ours, theirs):
-        raise CannotFollow(
-            f"{place}: the log density of a release is {ours} on the data it was drawn on, and "
-            f"{theirs} on the other. Check log_density of its kernel."
-        )
-    return ours - theirs

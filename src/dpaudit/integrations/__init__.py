@@ -15,12 +15,17 @@ from dpaudit.integrations.jax_privacy import (
 )
 from dpaudit.integrations.loading import (
     as_subject,
+    attribute_of,
     brought_by,
     load_mechanism,
     load_object,
+    load_place,
     load_target,
+    made_by,
+    needs_an_object,
 )
 from dpaudit.integrations.multi_freq_ldpy import from_multi_freq_ldpy
+from dpaudit.integrations.naming import Called, parse_target
 from dpaudit.integrations.opacus import (
     from_opacus,
     opacus_claim,

@@ -18,7 +18,7 @@ from dpaudit.claims import PureDP
 from dpaudit.domains import Domain, categories, floats
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations import building
-from dpaudit.mechanism import Subject
+from dpaudit.mechanism import Subject, name_with_parameters, shown_coins
 from dpaudit.neighbours import Relation, add_or_remove_one, replace_one
 from dpaudit.outputs import short
 
@@ -43,8 +43,10 @@ def from_diffprivlib(
 
     >>> import dpaudit
     >>> from diffprivlib.mechanisms import Laplace
-    >>> print(dpaudit.integrations.from_diffprivlib(Laplace(epsilon=0.5, sensitivity=2)))
-    Laplace: 0.5-DP; 1 query answer in [-2, 4], each moving by at most 2
+    >>> subject = dpaudit.integrations.from_diffprivlib(Laplace(epsilon=0.5, sensitivity=2))
+    >>> print(str(subject).replace("; ", chr(10)))
+    Laplace(epsilon=0.5, sensitivity=2.0): 0.5-DP
+    1 query answer in [-2, 4], each moving by at most 2
     """
     name = type(thing).__name__
     if inspect.isfunction(thing):
@@ -61,7 +63,8 @@ def from_diffprivlib(
         return _of_model(thing, records, max_records)
     release = partial(_chosen if name in _SCORED else _randomised, thing)
     claim = building.stated_claim(thing.epsilon, thing.delta)
-    return building.released(name, release, claim, neighbours_of(name, thing))
+    said = name_with_parameters(thing)
+    return building.released(said, release, claim, neighbours_of(name, thing))
 
 
 def neighbours_of(name: str, thing: Any) -> Relation:
@@ -95,7 +98,8 @@ def _of_tool(
     domain = floats(*map(float, np.ravel(np.asarray(bounds)))) if records is None else records
     relation = add_or_remove_one if name in _ADDING else replace_one
     near = relation(domain, min_records=1, max_records=max_records)
-    return building.released(name, partial(_computed, tool, settings), PureDP(epsilon), near)
+    said = name_with_parameters(partial(tool, **settings))
+    return building.released(said, partial(_computed, tool, settings), PureDP(epsilon), near)
 
 
 def _of_model(model: Any, records: Domain | None, size: int) -> Subject:
@@ -106,7 +110,8 @@ def _of_model(model: Any, records: Domain | None, size: int) -> Subject:
             "1)), or dpaudit.records(x=dpaudit.vectors(2, 0, 1), y=...) for a supervised model."
         )
     near = replace_one(records, min_records=size, max_records=size)
-    return building.released(name, partial(_fitted, model), PureDP(model.epsilon), near)
+    said = name_with_parameters(model)
+    return building.released(said, partial(_fitted, model), PureDP(model.epsilon), near)
 
 
 def _randomised(thing: Any, data: Any, rng: np.random.Generator) -> Any:
@@ -156,7 +161,7 @@ def _numbers(fitted: Any, name: str) -> Iterator[NDArray[Any]]:
 
 
 def _state(rng: np.random.Generator) -> np.random.RandomState:
-    return np.random.RandomState(rng.bit_generator)
+    return np.random.RandomState(shown_coins(rng).bit_generator)
 
 
 def _unlimited() -> Any:

@@ -1,7 +1,8 @@
 """Finding what to audit: a mechanism by its name, and objects of other libraries by their class.
 
-A name is `pkg.module:function` or `path/to/file.py:function`: the mechanism's target, which audits
-keep. `one_at_a_time(...)` around it is for a function that returns one output per call.
+A name is `pkg.module:function`, `path/to/file.py:function` or `file.py:Class(epsilon=1).method`
+(`naming.py`): the mechanism's target, which audits keep. `one_at_a_time(...)` around it is for a
+function that returns one output per call.
 """
 
 import difflib
@@ -10,6 +11,7 @@ import importlib.util
 import inspect
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +19,7 @@ from typing import Any
 
 from dpaudit.claims import Claim
 from dpaudit.errors import InvalidMechanism
+from dpaudit.integrations.naming import Called, parse_target
 from dpaudit.mechanism import (
     ONE_AT_A_TIME,
     Mechanism,
@@ -89,14 +92,21 @@ def load_mechanism(text: str) -> Mechanism:
     return as_mechanism(found.mechanism) if isinstance(found, Subject) else found
 
 
-def load_target(text: str) -> Mechanism | Subject:
-    """Find the mechanism of this name, with its claim and neighbours if it brings them."""
+def load_target(text: str, make: Callable[[Any], Mechanism] = as_mechanism) -> Mechanism | Subject:
+    """Find the mechanism of this name, with its claim and neighbours if it brings them.
+
+    `make` makes a mechanism of what was found.
+    """
     found = _callable(text)
     with exits_as_errors(text):
         brought = brought_by(found)
     if brought is None:
-        return replace(as_mechanism(found), target=text)
-    return replace(brought, mechanism=replace(as_mechanism(brought.mechanism), target=text))
+        made = make(found)
+        opening = ONE_AT_A_TIME.partition("{")[0]
+        if (made.target or "").startswith(opening) and not text.startswith(opening):
+            text = ONE_AT_A_TIME.format(text)  # as `make` took it
+        return replace(made, target=text)
+    return replace(brought, mechanism=replace(make(brought.mechanism), target=text))
 
 
 def _callable(text: str) -> Any:
@@ -106,51 +116,85 @@ def _callable(text: str) -> Any:
         inner = text.removeprefix(opening).removesuffix(closing)
         return one_at_a_time(_callable(inner))
     found = load_object(text)
+    hint = ""
     with exits_as_errors(text):
         if inspect.isclass(found):
-            return _instance(found, text)
+            kind, found = found, made_by(found, text, Called((), (), ()))
+            hint = _methods_of(kind, text)
         if not (callable(found) or isinstance(found, Mechanism) or brought_by(found)):
-            raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.")
+            raise InvalidMechanism(f"{text} is not callable: it is {short(found)}.{hint}")
     return found
 
 
-def _instance(kind: type, text: str) -> Any:
-    """An object of a class, which must need no arguments."""
+def _methods_of(kind: type, text: str) -> str:
+    """A hint at the methods of a class, as targets."""
+    names = [name for name in dir(kind) if not name.startswith("_") and needs_an_object(kind, name)]
+    return f" Name a method: {', '.join(f'{text}.{name}' for name in names[:10])}." if names else ""
+
+
+def made_by(kind: Any, text: str, call: Called) -> Any:
+    """What a call gives, such as an object of a class."""
+    if not callable(kind):
+        raise InvalidMechanism(f"{text}: {short(kind)} cannot be called. Leave out {call}.")
     try:
-        return kind()
+        return kind(*call.values, **dict(call.keywords))
     except TypeError as error:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             raise  # an error of the code inside, not of the call
+        name = getattr(kind, "__name__", type(kind).__name__)
+        if call.arguments:
+            raise InvalidMechanism(f"{text}: {name}{call} cannot be called ({error}).") from error
         raise InvalidMechanism(
-            f"{text} is a class that cannot be called without arguments ({error}). Make an object "
-            f"of it in its module, such as mechanism = {kind.__name__}(...), and name that."
+            f"{text} is a class that cannot be called without arguments ({error}). Give them, such "
+            f"as {name}(epsilon=1), or make an object of it in its module, such as "
+            f"mechanism = {name}(...), and name that."
         ) from error
 
 
 def load_object(text: str) -> Any:
-    """Find an object in a module or a file; its name may be dotted (`module:Class.method`).
+    """Find an object in a module or a file; its name may be dotted and make calls.
 
-    Modules are also looked for in the current folder.
+    `module:Class(2).method` calls with plain values only. A method named on a class is that of an
+    object made without arguments. Modules are also looked for in the current folder.
 
-    >>> load_object("math:pi")
-    3.141592653589793
+    >>> load_object("math:pi"), load_object("fractions:Fraction(3, 4).numerator")
+    (3.141592653589793, 3)
     """
-    place, _, attribute = text.rpartition(":")
-    if not place or not attribute:
-        raise InvalidMechanism(
-            f"a mechanism is named module:function or file.py:function, got {text!r}."
-        )
+    target = parse_target(text)
+    place = target.place
     with exits_as_errors(place):
-        found: Any = _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
-        for part in attribute.split("."):
-            if not hasattr(found, part):
-                owner = getattr(found, "__name__", place)
-                names = [name for name in dir(found) if not name.startswith("_")]
-                close = difflib.get_close_matches(part, names, n=3) or names[:10]
-                hint = f" Did you mean {', '.join(close)}?" if close else ""
-                raise InvalidMechanism(f"{owner} has no attribute {part!r}.{hint}")
-            found = getattr(found, part)
+        found: Any = load_place(place)
+        for step in target.steps:
+            if isinstance(step, Called):
+                found = made_by(found, text, step)
+            elif needs_an_object(found, step.name):
+                found = getattr(made_by(found, text, Called((), (), ())), step.name)
+            else:
+                found = attribute_of(found, step.name, place)
         return found
+
+
+def load_place(place: str) -> ModuleType:
+    """The module of a name, or that in a file."""
+    return _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
+
+
+def attribute_of(owner: Any, name: str, place: str) -> Any:
+    """An attribute; an error that names those that are alike."""
+    if hasattr(owner, name):
+        return getattr(owner, name)
+    names = [each for each in dir(owner) if not each.startswith("_")]
+    close = difflib.get_close_matches(name, names, n=3) or names[:10]
+    hint = f" Did you mean {', '.join(close)}?" if close else ""
+    whose = getattr(owner, "__name__", f"{place}: an object of {type(owner).__name__}")
+    raise InvalidMechanism(f"{whose} has no attribute {name!r}.{hint}")
+
+
+def needs_an_object(owner: Any, name: str) -> bool:
+    """Whether this is a method of objects, named on their class."""
+    if not inspect.isclass(owner):
+        return False
+    return inspect.isfunction(inspect.getattr_static(owner, name, None))
 
 
 def _module(name: str) -> ModuleType:

@@ -18,7 +18,7 @@ from dpaudit.claims import Profile, profiles
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations.building import check_parts, needed
-from dpaudit.mechanism import Mechanism, Subject, name_of
+from dpaudit.mechanism import Mechanism, Subject, name_of, name_with_parameters, shown_coins
 from dpaudit.neighbours import add_or_remove_one
 from dpaudit.outputs import short
 
@@ -80,7 +80,7 @@ def from_opacus(
         train=train, module=module, optimizer=optimizer, data_loader=data_loader, steps=steps
     )
     return Subject(
-        mechanism=Mechanism(name=name_of(train), function=run),
+        mechanism=Mechanism(name=name_with_parameters(train), function=run),
         claim=claim_of(run.accounted(engine.accountant)),
         neighbours=add_or_remove_one(records, min_records=1, max_records=max_records),
     )
@@ -145,7 +145,7 @@ class _Training:
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[Any]:
         example = self.data_loader.dataset[0]
         batches = self._batches([opacus_item(record, example) for record in data])
-        with opacus_seeded(self.optimizer, int(rng.integers(2**63))):
+        with opacus_seeded(self.optimizer, int(shown_coins(rng).integers(2**63))):
             return [self._once(batches) for _ in range(size)]
 
     def accounted(self, accountant: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpaudit.domains import Domain
 from dpaudit.integrations.building import check_parts, needed, released, stated_claim
-from dpaudit.mechanism import Subject, name_of
+from dpaudit.mechanism import Subject, name_with_parameters
 from dpaudit.neighbours import add_or_remove_user
 
 
@@ -56,7 +56,7 @@ def from_pipeline_dp(
         records, user, max_users=max_users, max_rows=max_rows, min_users=min_users
     )
     release = partial(_run, build, epsilon, delta, accountant)
-    return released(name_of(build), release, stated_claim(epsilon, delta), near)
+    return released(name_with_parameters(build), release, stated_claim(epsilon, delta), near)
 
 
 def _run(

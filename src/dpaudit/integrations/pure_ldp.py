@@ -8,7 +8,7 @@ from typing import Any
 from dpaudit.domains import Domain, integers
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations.building import check_parts, local_protocol
-from dpaudit.mechanism import Subject
+from dpaudit.mechanism import Subject, name_with_parameters
 
 
 def from_pure_ldp(client: Any, *, records: Domain | None = None) -> Subject:
@@ -20,7 +20,7 @@ def from_pure_ldp(client: Any, *, records: Domain | None = None) -> Subject:
     >>> import dpaudit
     >>> from pure_ldp.frequency_oracles.direct_encoding import DEClient
     >>> print(dpaudit.integrations.from_pure_ldp(DEClient(epsilon=1.0, d=4)))
-    DEClient: 1-DP; replace one of 1 record of integers(1, 4)
+    DEClient(epsilon=1.0, d=4): 1-DP; replace one of 1 record of integers(1, 4)
     """
     needs = "from_pure_ldp needs a client with privatise and epsilon"
     check_parts(client, "privatise", "epsilon", needs=needs)
@@ -30,4 +30,5 @@ def from_pure_ldp(client: Any, *, records: Domain | None = None) -> Subject:
             "from_pure_ldp(client, records=dpaudit.integers(1, 10))."
         )
     items = integers(1, int(client.d)) if records is None else records
-    return local_protocol(type(client).__name__, client.privatise, items, client.epsilon)
+    name = name_with_parameters(client)
+    return local_protocol(name, client.privatise, items, client.epsilon)

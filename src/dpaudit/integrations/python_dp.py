@@ -13,7 +13,7 @@ import numpy as np
 from dpaudit.domains import Domain, lists
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations.building import any_float, any_integer, released, stated_claim
-from dpaudit.mechanism import Subject
+from dpaudit.mechanism import Subject, name_with_parameters
 from dpaudit.neighbours import FixedPairs, add_or_remove_one, pairs, query_answers
 from dpaudit.outputs import short
 
@@ -82,7 +82,7 @@ def _users_of(thing: Any) -> FixedPairs:
 
 def _subject(thing: Any, release: Callable[..., Any], neighbours: Any) -> Subject:
     claim = stated_claim(thing.epsilon, getattr(thing, "delta", 0.0))
-    return released(type(thing).__name__, partial(release, thing), claim, neighbours)
+    return released(name_with_parameters(thing), partial(release, thing), claim, neighbours)
 
 
 def _computed(partitions: int, each: int, thing: Any, data: Any) -> Any:

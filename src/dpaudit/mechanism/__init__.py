@@ -6,13 +6,19 @@ from dpaudit.mechanism.calling import (
     SIZE_NAMES,
     Mechanism,
     as_mechanism,
-    code_of,
-    name_of,
     one_at_a_time,
-    target_of,
     with_errors,
 )
 from dpaudit.mechanism.calls import Call, Caller, CallsHere, Pending, asked_ahead
+from dpaudit.mechanism.code import (
+    NO_CODE,
+    AuditedCode,
+    audited_code,
+    code_of,
+    digest_of_source,
+    file_of,
+)
+from dpaudit.mechanism.coins import shown_coins
 from dpaudit.mechanism.errors_as_outputs import (
     CtrlC,
     ErrorsAsOutputs,
@@ -21,6 +27,7 @@ from dpaudit.mechanism.errors_as_outputs import (
     exits_as_errors,
     watched_ctrl_c,
 )
+from dpaudit.mechanism.git import asked as asked_of_git
 from dpaudit.mechanism.labelling import (
     CountedBatch,
     LabelledOutputs,
@@ -30,8 +37,10 @@ from dpaudit.mechanism.labelling import (
     draw_labelled,
     draw_paired,
 )
+from dpaudit.mechanism.naming import name_of, name_with_parameters, target_of
 from dpaudit.mechanism.packing import packed
 from dpaudit.mechanism.subject import Subject
+from dpaudit.mechanism.user_frames import UserFramesFirst, wants_all_frames, was_raised_elsewhere
 from dpaudit.mechanism.watch import (
     SIDE_NAMES,
     Calls,

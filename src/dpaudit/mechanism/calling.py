@@ -8,7 +8,6 @@ checked, so that the rest of the package sees a numeric array or a list with one
 from __future__ import annotations
 
 import copy
-import hashlib
 import inspect
 import sys
 from collections.abc import Callable
@@ -20,6 +19,7 @@ import numpy as np
 
 from dpaudit.errors import InvalidMechanism
 from dpaudit.mechanism.errors_as_outputs import ErrorsAsOutputs, OnError, exits_as_errors
+from dpaudit.mechanism.naming import name_of, name_with_parameters, target_of
 from dpaudit.outputs import (
     ArrayForms,
     CellReader,
@@ -30,7 +30,6 @@ from dpaudit.outputs import (
     checked,
     readable_copy,
     short,
-    without_addresses,
 )
 
 # The names of parameters that get the random generator, and of those that get the number of draws.
@@ -38,7 +37,6 @@ RNG_NAMES = frozenset({"rng", "generator", "random_generator", "random_state", "
 SIZE_NAMES = frozenset({"size", "n", "draws", "samples", "n_samples", "num_samples", "n_draws"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
-_PLAIN = (bool, int, float, complex, str, bytes)  # types of constants that nothing changes
 ONE_AT_A_TIME = "one_at_a_time({})"  # the target of a function that gives one output a call
 
 
@@ -164,7 +162,9 @@ def as_mechanism(function: Callable[..., object] | Mechanism) -> Mechanism:
     if target is None and isinstance(function, _OneAtATime):
         inner = target_of(function.function)
         target = None if inner is None else ONE_AT_A_TIME.format(inner)
-    return Mechanism(name=name, function=_adapted(function, name), target=target)
+    return Mechanism(
+        name=name_with_parameters(function), function=_adapted(function, name), target=target
+    )
 
 
 def with_errors(function: Callable[..., object] | Mechanism, on_error: OnError) -> Mechanism:
@@ -200,6 +200,10 @@ def one_at_a_time(function: Callable[..., object]) -> Callable[[Any, int, Any], 
         raise InvalidMechanism(
             f"one_at_a_time needs a callable f(data) or f(data, rng), got {short(function)}."
         )
+    if isinstance(function, _OneAtATime):
+        raise InvalidMechanism(
+            f"{function.__name__} is wrapped in one_at_a_time already. Wrap it once."
+        )
     return _OneAtATime(function)
 
 
@@ -212,7 +216,7 @@ class _OneAtATime:
         by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p in ordered[2:]]
         second = [p for p in ordered[1:2] if p.default is p.empty or p.name in RNG_NAMES]
         named = [(name, "rng") for name in by_name if name in RNG_NAMES and not second][:1]
-        self.__name__ = name_of(function)
+        self.__name__ = name_with_parameters(function)
         given = {p.name for p in ordered[: 1 + len(second)]} | {name for name, _ in named}
         kinds = (*_POSITIONAL, inspect.Parameter.KEYWORD_ONLY)
         wanted = [p.name for p in parameters if p.default is p.empty and p.kind in kinds]
@@ -323,78 +327,8 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter] | No
         return None
 
 
-def name_of(function: object) -> str:
-    """Give a callable's own name, or that of the function it wraps, or its class.
-
-    >>> name_of(name_of)
-    'name_of'
-    """
-    for attribute in ("name", "__name__"):
-        name = getattr(function, attribute, None)
-        if isinstance(name, str):
-            return name
-    wrapped = getattr(function, "func", None)  # functools.partial
-    return type(function).__name__ if wrapped is None else name_of(wrapped)
-
-
-def code_of(mechanism: Mechanism) -> dict[str, str]:
-    """What tells the code of a mechanism from other code: name, target, source and parameters.
-
-    >>> sorted(code_of(as_mechanism(lambda data, size: [0] * size)))
-    ['mechanism', 'parameters', 'source', 'target']
-    """
-    function: Any = mechanism.function
+def inside_of(function: Any) -> Any:
+    """What a user gave: the function without our wrappers around it."""
     while isinstance(function, _Call | _OneAtATime):
         function = function.function
-    try:
-        own = inspect.isroutine(function) or inspect.isclass(function)
-        source = inspect.getsource(inspect.unwrap(function) if own else type(function))
-    except (OSError, TypeError, ValueError):  # compiled, or typed in
-        source = ""
-    return {
-        "mechanism": mechanism.name,
-        "target": mechanism.target or "",
-        "source": hashlib.sha256(source.encode()).hexdigest()[:16] if source else "",
-        "parameters": without_addresses(repr(function)) + _constants_of(function),
-    }
-
-
-def _constants_of(function: Any) -> str:
-    """The plain values that a function takes from outside: of the same source, other code."""
-    try:
-        outside = inspect.getclosurevars(inspect.unwrap(function))
-    except TypeError:  # no function of Python
-        return ""
-    defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(function).parameters.items()
-    }
-    found = {**outside.globals, **outside.nonlocals, **defaults}
-    plain = {name: found[name] for name in sorted(found) if type(found[name]) in _PLAIN}
-    return f" {plain}" if plain else ""
-
-
-def target_of(function: object) -> str | None:
-    """Give the text that imports a callable again, `pkg.module:function`.
-
-    A lambda, a closure, a method of an instance and anything of `__main__` have none.
-
-    >>> target_of(target_of)
-    'dpaudit.mechanism.calling:target_of'
-    >>> print(target_of(lambda data, size: data))
-    None
-    """
-    home = getattr(getattr(function, "func", function), "__module__", None)
-    module = sys.modules.get(home) if isinstance(home, str) and home != "__main__" else None
-    if module is None or getattr(module, "__spec__", None) is None:
-        return None
-    own = getattr(function, "__qualname__", None)
-    names = [own] if isinstance(own, str) else []
-    names += [name for name, value in vars(module).items() if value is function]
-    for name in names:
-        found: object = module
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is function:
-            return f"{module.__name__}:{name}"
-    return None
+    return function

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from dpaudit.architecture import Source
+from dpaudit.mechanism.own_warnings import OwnWarnings
 from dpaudit.outputs import CellReader, CountedOutputs, Outputs
 
 
@@ -61,14 +63,18 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallsHere:
-    """Makes each call in this process, when its outputs are wanted."""
+    """Makes each call in this process, when its outputs are wanted.
+
+    `own` holds back what the mechanism itself warns of, until somebody shows it.
+    """
 
     mechanism: Source
     workers: int = 0
+    own: OwnWarnings | None = None
 
     def ask(self, call: Call) -> _Later:
         """Nothing is done yet."""
-        return _Later(self.mechanism, call)
+        return _Later(self.mechanism, call, self.own)
 
     def close(self) -> None:
         """There is nothing to forget."""
@@ -78,15 +84,21 @@ class CallsHere:
 class _Later:
     mechanism: Source
     call: Call
+    own: OwnWarnings | None
 
     def outputs(self) -> Outputs:
         call = self.call
-        return self.mechanism.draw(call.data, call.size, np.random.default_rng(call.seed))
+        with self._held_back():
+            return self.mechanism.draw(call.data, call.size, np.random.default_rng(call.seed))
 
     def counted(self, reader: CellReader) -> CountedOutputs | Outputs:
         call = self.call
         rng = np.random.default_rng(call.seed)
-        return self.mechanism.count(call.data, call.size, rng, reader)
+        with self._held_back():
+            return self.mechanism.count(call.data, call.size, rng, reader)
+
+    def _held_back(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.own is None else self.own.held_back()
 
     def cancel(self) -> None:
         pass

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpaudit.claims import Claim
-from dpaudit.mechanism.calling import Mechanism, name_of
+from dpaudit.mechanism.calling import Mechanism
+from dpaudit.mechanism.naming import name_with_parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,4 +40,4 @@ class Subject:
     def __str__(self) -> str:
         describe = getattr(self.neighbours, "describe", None)
         words = describe() if callable(describe) else type(self.neighbours).__name__
-        return f"{name_of(self.mechanism)}: {self.claim}; {words}"
+        return f"{name_with_parameters(self.mechanism)}: {self.claim}; {words}"

@@ -18,7 +18,9 @@ import numpy as np
 
 from dpaudit.mechanism.calling import Mechanism
 from dpaudit.mechanism.errors_as_outputs import ErrorsAsOutputs
+from dpaudit.mechanism.own_warnings import Seen
 from dpaudit.mechanism.packing import cloudpickle, packed
+from dpaudit.mechanism.user_frames import note_frames
 from dpaudit.outputs import ArrayForms, CellReader, CountedOutputs, Outputs
 
 Wanted: TypeAlias = tuple[Any, int, np.random.SeedSequence, CellReader | None]  # of a call
@@ -34,7 +36,7 @@ class Reply:
     error: Exception | None = None
     first_error: Exception | None = None  # among the outputs
     forms: ArrayForms = field(default_factory=ArrayForms)
-    warnings: list[tuple[type[Warning], str]] = field(default_factory=list)
+    warnings: list[Seen] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -56,9 +58,14 @@ def work(key: str, payload: bytes | None, wanted: bytes, one_by_one: bool | None
     if threading.current_thread() is threading.main_thread():
         with warnings.catch_warnings(record=True, action="default") as caught:
             replies = made(mechanism, calls, one_by_one)
-        replies[-1].warnings = [(one.category, str(one.message)) for one in caught]
+        replies[-1].warnings = [
+            (one.category, one.filename, one.lineno, str(one.message)) for one in caught
+        ]
     else:  # what catches warnings is shared among threads
         replies = made(mechanism, calls, one_by_one)
+    for reply in replies:
+        for error in filter(None, (reply.error, reply.first_error)):
+            note_frames(error)
     return packed(replies)
 
 

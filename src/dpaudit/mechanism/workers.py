@@ -16,7 +16,6 @@ import hashlib
 import math
 import os
 import time
-import warnings
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
@@ -30,6 +29,7 @@ from dpaudit.errors import DPAuditError, MechanismDied
 from dpaudit.mechanism.calling import Mechanism
 from dpaudit.mechanism.calls import Call, Caller, CallsHere
 from dpaudit.mechanism.cluster import OnCluster, on_cluster
+from dpaudit.mechanism.own_warnings import OwnWarnings
 from dpaudit.mechanism.packing import cloudpickle, packed, pickled
 from dpaudit.mechanism.processes import OwnProcesses, ProcessDied
 from dpaudit.mechanism.worker import Reply, made, work
@@ -65,17 +65,23 @@ def caller_for(
     [108 105 106]
     """
     _check_who(workers, executor, isolate, call_seconds)
+    own = OwnWarnings(mechanism.name)
     if executor is None and workers is None and not isolate:
-        yield CallsHere(mechanism)
+        try:
+            yield CallsHere(mechanism, own=own)
+        finally:
+            own.show()
         return
     ours = OwnProcesses(int(workers or 1), task_seconds=call_seconds) if executor is None else None
-    caller = Workers(mechanism, ours or _as_executor(executor), alone=call_seconds is not None)
+    alone = call_seconds is not None
+    caller = Workers(mechanism, ours or _as_executor(executor), alone=alone, own=own)
     try:
         yield caller
     finally:
         caller.close()
         if ours is not None:
             ours.shutdown()
+        own.show()
 
 
 def _check_who(workers: Any, executor: Any, isolate: Any, call_seconds: Any) -> None:
@@ -144,8 +150,16 @@ class Workers:
     With `alone` every call is a task of its own.
     """
 
-    def __init__(self, mechanism: Mechanism, executor: Any, *, alone: bool = False) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        executor: Any,
+        *,
+        alone: bool = False,
+        own: OwnWarnings | None = None,
+    ) -> None:
         self._mechanism = mechanism
+        self._own = own or OwnWarnings(mechanism.name)
         self._executor = executor
         self._alone = alone
         self._here = isinstance(executor, ThreadPoolExecutor)
@@ -200,8 +214,7 @@ class Workers:
         """Take note of what a call said of the mechanism, as if it had been made here."""
         reply, mechanism, data = asked.reply, self._mechanism, asked.call.data
         assert reply is not None
-        for kind, text in reply.warnings:
-            warnings.warn(text, kind, stacklevel=4)
+        self._own.see(reply.warnings)
         if reply.error is not None:
             raise reply.error
         assert reply.outputs is not None

@@ -1,27 +1,29 @@
-"""Audits as HTML: one page that needs nothing else, a folder of pages, a cell of a notebook."""
+"""Audits as HTML: one page that needs nothing else, and a folder of pages."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpaudit.neighbours import NO_DATASETS
 from dpaudit.report import figures, training, wording
 from dpaudit.report.code import event_code
-from dpaudit.report.figures.canvas import as_svg, needed
 from dpaudit.report.files import write_whole
-from dpaudit.report.showing import compared, count, dataset, duration, one_line, upper
+from dpaudit.report.inside import is_inside, largest
+from dpaudit.report.inside_pages import inside_page
+from dpaudit.report.provenance import provenance_facts
+from dpaudit.report.rendering import figure_on_page, json_in_short, rendered
+from dpaudit.report.showing import compared, count, duration, one_line, upper
 
 if TYPE_CHECKING:
+    from dpaudit.inside import InsideAudit
     from dpaudit.results import Audit, Counterexample
 
-_MAX_JSON = 40_000  # characters of the JSON on a page
 _INDEX = "index.html"
 _VERDICTS = {
     "refuted": "The claim does not hold.",
@@ -32,72 +34,87 @@ _MAX_NAME = 120
 _MAX_TRIED = 8  # pairs of the search in the table
 _MAX_WARNINGS = 20
 _MAX_HISTORY = 50  # pairs of the history in the JSON; more take long to write
-_MAX_ENTRIES = (200, 60, 20, 8, 2)  # of a list in the JSON, tried one after the other
-_MAX_TEXT = 2_000  # characters of a text in the JSON
 
 
-def write_report(audit: Audit, path: str | os.PathLike[str]) -> Path:
+def write_report(
+    audit: Audit | InsideAudit,
+    path: str | os.PathLike[str],
+    *,
+    auditor: str | None = None,
+    purpose: str | None = None,
+) -> Path:
     """Write an audit as one self-contained page, whole or not at all; return its path."""
-    write_whole(path, report_page(audit))
+    write_whole(path, page_text(audit, auditor=auditor, purpose=purpose))
     return Path(path)
 
 
-def write_suite(audits: Iterable[Audit], folder: str | os.PathLike[str]) -> Path:
+def write_suite(
+    audits: Iterable[Audit | InsideAudit],
+    folder: str | os.PathLike[str],
+    *,
+    names: Sequence[str] = (),
+    auditor: str | None = None,
+    purpose: str | None = None,
+) -> Path:
     """Write a page for each audit into a folder, with an index of them; return the index's path.
 
     The folder is made if need be. Pages of an earlier suite of the same audits are replaced.
+    `names` are those of the pages, without their ending; they are numbered if there are none.
     """
     home, entries = Path(folder), []
     home.mkdir(parents=True, exist_ok=True)
     for number, audit in enumerate(audits, 1):
-        name = f"{number:03d}-{_slug(audit.mechanism)}.html"
-        write_whole(home / name, report_page(audit, index=_INDEX))
-        entries.append((name, audit))
-    verdicts = [audit.verdict.value for _, audit in entries]
-    said = ", ".join(f"{verdicts.count(verdict):,} {verdict}" for verdict in _VERDICTS)
+        row = _suite_row(audit)
+        name = names[number - 1] if names else f"{number:03d}-{_slug(row['mechanism'])}"
+        name = f"{name}.html"
+        write_whole(home / name, page_text(audit, index=_INDEX, auditor=auditor, purpose=purpose))
+        entries.append({"link": name, **row})
+    verdicts = Counter(entry["verdict"] for entry in entries)
+    known = {**dict.fromkeys(_VERDICTS, 0), **verdicts}
+    said = ", ".join(f"{times:,} {verdict}" for verdict, times in known.items())
     summary = f"{count(len(entries), 'audit')}: {said}."
-    write_whole(home / _INDEX, _rendered("suite", entries=entries, summary=summary))
+    write_whole(home / _INDEX, rendered("suite", entries=entries, summary=summary))
     return home / _INDEX
 
 
-def report_page(audit: Audit, *, index: str | None = None) -> str:
+def page_text(
+    audit: Audit | InsideAudit,
+    *,
+    index: str | None = None,
+    auditor: str | None = None,
+    purpose: str | None = None,
+) -> str:
+    """The page of an audit of either kind; with a link to `index`, if it is one of many."""
+    if is_inside(audit):
+        return inside_page(audit, index=index, auditor=auditor, purpose=purpose)
+    return report_page(cast("Audit", audit), index=index, auditor=auditor, purpose=purpose)
+
+
+def _suite_row(audit: Audit | InsideAudit) -> dict[str, str]:
+    """What the index of a suite says of an audit."""
+    row = {"claim": str(audit.claim), "verdict": audit.verdict.value}
+    row |= {"time": duration(audit.seconds)}
+    if is_inside(audit):
+        leak, draws = largest(audit.worst), count(audit.transcripts, "transcript")
+        return {**row, "mechanism": audit.name, "leak": leak, "draws": draws}
+    by_draws = cast("Audit", audit)
+    leak, draws = wording.least_leak(by_draws) or "nothing", f"{by_draws.samples:,}"
+    return {**row, "mechanism": by_draws.mechanism, "leak": leak, "draws": draws}
+
+
+def report_page(
+    audit: Audit,
+    *,
+    index: str | None = None,
+    auditor: str | None = None,
+    purpose: str | None = None,
+) -> str:
     """The page of an audit; with a link to `index`, if it is one of many."""
-    drawn = [_drawn(audit, kind) for kind in figures.kinds_of(audit)]
+    drawn = [figure_on_page(audit, kind) for kind in figures.kinds_of(audit)]
     kept = "" if figures.outlines(audit) else figures.NO_OUTPUTS
-    page = page_of(audit)
-    return _rendered("report", audit=audit, page=page, figures=drawn, kept=kept, index=index)
-
-
-def notebook_cell(audit: Audit) -> str:
-    """The verdict, pair, event and two figures; without the extra `report` the audit's text."""
-    try:
-        kinds = [kind for kind in figures.kinds_of(audit) if kind.name in ("outputs", "curve")]
-        drawn = [_drawn(audit, kind) for kind in kinds]
-        return _rendered("cell", audit=audit, page=page_of(audit), figures=drawn)
-    except ImportError:
-        return f"<pre>{escape(str(audit))}</pre>"
-
-
-def _drawn(audit: Audit, kind: figures.FigureKind) -> dict[str, Any]:
-    """A figure on a page: its title, the SVG (with its alternative text) and how to read it."""
-    svg = as_svg(kind.draw(audit), name=kind.name, alt=kind.alt(audit))
-    other = "" if audit.counterexample is not None else kind.caption_without_event
-    markup = needed("markupsafe").Markup(svg)
-    return {"title": kind.title, "svg": markup, "caption": other or kind.caption}
-
-
-def _rendered(name: str, **values: Any) -> str:
-    jinja2 = needed("jinja2")
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("dpaudit", "report/templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for show in (dataset, duration, one_line, wording.least_leak):
-        environment.filters[show.__name__] = show
-    return str(environment.get_template(f"{name}.html.jinja").render(**values))
+    comes_from = list(provenance_facts(audit, auditor=auditor, purpose=purpose))
+    page = {**page_of(audit), "comes_from": comes_from}
+    return rendered("report", audit=audit, page=page, figures=drawn, kept=kept, index=index)
 
 
 def _slug(name: str) -> str:
@@ -242,35 +259,7 @@ def _replay(audit: Audit) -> Iterator[str]:
 
 
 def _raw_json(audit: Audit) -> tuple[str, bool]:
-    """The JSON of an audit, and whether it is whole: long lists are cut."""
+    """The JSON of an audit, and whether it is whole."""
     saved = replace(audit, history=audit.history[:_MAX_HISTORY]).to_json()
-    text, whole = _json_text(saved), len(audit.history) <= _MAX_HISTORY
-    for most in _MAX_ENTRIES:
-        if len(text) > _MAX_JSON:
-            text, whole = _json_text(_cut(saved, most)), False
-    return text[:_MAX_JSON], whole
-
-
-def _cut(value: Any, most: int) -> Any:
-    """The value with at most `most` entries in each list, and no endless text.
-
-    >>> _cut({"draws": list(range(9))}, 2)
-    {'draws': [0, 1, '... 7 more ...']}
-    """
-    if isinstance(value, dict):
-        return {name: _cut(entry, most) for name, entry in value.items()}
-    if isinstance(value, list):
-        more = len(value) - most
-        short = [_cut(entry, most) for entry in value[:most]]
-        return [*short, f"... {more:,} more ..."] if more > 0 else short
-    too_long = isinstance(value, str) and len(value) > _MAX_TEXT
-    return one_line(value, _MAX_TEXT) if too_long else value
-
-
-def _json_text(saved: dict[str, Any]) -> str:
-    """One line for each field, as in a saved file."""
-    lines = (
-        f"{json.dumps(name)}: {json.dumps(value, sort_keys=True, ensure_ascii=False)}"
-        for name, value in sorted(saved.items())
-    )
-    return "{\n" + ",\n".join(lines) + "\n}"
+    text, whole = json_in_short(saved)
+    return text, whole and len(audit.history) <= _MAX_HISTORY

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from dpaudit.claims import Scalable
-from dpaudit.errors import AmbiguousAudits
+from dpaudit.report.briefs import Brief, name_of_test
 from dpaudit.report.showing import count, one_line, short_count
-from dpaudit.report.wording import least_leak
-
-if TYPE_CHECKING:
-    from dpaudit.results import Audit
 
 MAX_WIDTH = 80
 _GAP = "  "
 # The columns that give way where a line would be too long, in this order, and their least widths.
-_ELIDED = (("claim", 14), ("mechanism", 8), ("certified", 12))
+_ELIDED = (("claim", 8), ("mechanism", 9), ("test", 9), ("certified", 12))
 _TO_THE_RIGHT = {"draws", "seconds"}
 
 Key = tuple[str, ...]
@@ -27,6 +22,7 @@ Key = tuple[str, ...]
 class Row(NamedTuple):
     """One assertion, in words."""
 
+    test: str
     mechanism: str
     claim: str
     verdict: str
@@ -35,29 +31,34 @@ class Row(NamedTuple):
     seconds: str
 
 
-HEADINGS = Row("mechanism", "claim", "verdict", "leaks at least", "draws", "seconds")
+HEADINGS = Row("test", "mechanism", "claim", "verdict", "leaks at least", "draws", "seconds")
 
 
-def row_of(audits: Sequence[Audit]) -> Row:
-    """The row of all audits of one assertion; the last one decided."""
-    last = audits[-1]
+def row_of(brief: Brief) -> Row:
+    """The row of all audits of one assertion."""
     return Row(
-        mechanism=last.mechanism,
-        claim=str(last.claim),
-        verdict=last.verdict.value,
-        certified=least_leak(last) or "nothing",
-        draws=short_count(sum(each.samples for each in audits)),
-        seconds=f"{sum(each.seconds for each in audits):.1f}",
+        test=brief.name,
+        mechanism=brief.mechanism,
+        claim=brief.claim,
+        verdict=brief.word,
+        certified=brief.certified,
+        draws=draws_in_short(brief),
+        seconds=f"{brief.seconds:.1f}",
     )
+
+
+def draws_in_short(brief: Brief) -> str:
+    """How many draws there were, or transcripts."""
+    return f"{brief.draws} inside" if brief.inside else short_count(brief.draws)
 
 
 def run_table(rows: Sequence[Row]) -> list[str]:
     """The rows under their headings, in at most 80 columns; long names are elided in the middle.
 
-    >>> row = Row("clipped_sum", "1-DP", "refuted", "epsilon 1.86", "81k", "1.1")
+    >>> row = Row("test_sum", "clipped_sum", "1-DP", "refuted", "epsilon 1.86", "81k", "1.1")
     >>> print("\\n".join(run_table([row])))
-    mechanism    claim  verdict  leaks at least  draws  seconds
-    clipped_sum  1-DP   refuted  epsilon 1.86      81k      1.1
+    test      mechanism    claim  verdict  leaks at least  draws  seconds
+    test_sum  clipped_sum  1-DP   refuted  epsilon 1.86      81k      1.1
     """
     lines = [HEADINGS, *rows]
     widths = dict(zip(Row._fields, _widths(lines), strict=True))
@@ -83,13 +84,13 @@ def _laid_out(cells: Sequence[str], widths: Sequence[int], to_the_right: Iterabl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One mechanism and claim, as audited before and now; None where there is no such audit."""
+    """One audit, before and now; None where there is no such audit."""
 
-    old: Audit | None
-    new: Audit | None
+    old: Brief | None
+    new: Brief | None
 
     @property
-    def audit(self) -> Audit:
+    def audit(self) -> Brief:
         """The newer of the two that there is."""
         found = self.old if self.new is None else self.new
         assert found is not None
@@ -98,7 +99,7 @@ class Change:
     @property
     def is_worse(self) -> bool:
         """Whether the claim is now shown not to hold, and was not before."""
-        return is_past_claim(self.new) and not is_past_claim(self.old)
+        return _is_broken(self.new) and not _is_broken(self.old)
 
     @property
     def word(self) -> str:
@@ -106,72 +107,77 @@ class Change:
         if self.new is None:
             return "missing"
         if self.old is None:
-            return "new, refuted" if is_past_claim(self.new) else "new"
-        if is_past_claim(self.new):
-            return "still refuted" if is_past_claim(self.old) else "now refuted"
-        if is_past_claim(self.old):
+            return "new, refuted" if _is_broken(self.new) else "new"
+        if _is_broken(self.new):
+            return "still refuted" if _is_broken(self.old) else "now refuted"
+        if _is_broken(self.old):
             return "was refuted"
-        return "same verdict" if self.old.verdict is self.new.verdict else "other verdict"
+        return "same verdict" if self.old.word == self.new.word else "other verdict"
 
     def to_json(self) -> dict[str, object]:
         """The change as plain JSON values."""
+        test = {"test": self.audit.name} if name_of_test(self.audit.key) else {}
         return {
+            **test,
             "mechanism": self.audit.mechanism,
-            "claim": str(self.audit.claim),
+            "claim": self.audit.claim,
             "neighbours": self.audit.neighbours,
             "change": self.word,
             "worse": self.is_worse,
-            "old": _brief(self.old),
-            "new": _brief(self.new),
+            "old": _numbers(self.old),
+            "new": _numbers(self.new),
         }
 
 
-def _brief(audit: Audit | None) -> dict[str, object] | None:
-    if audit is None:
+def _numbers(brief: Brief | None) -> dict[str, object] | None:
+    if brief is None:
         return None
     return {
-        "verdict": audit.verdict.value,
-        "lower_bound": audit.lower_bound,
-        "alpha": audit.alpha,
-        "samples": audit.samples,
+        "verdict": brief.verdict,
+        "lower_bound": brief.lower_bound,
+        "alpha": brief.alpha,
+        "samples": brief.draws,
     }
 
 
-def is_past_claim(audit: Audit | None) -> bool:
-    """Whether an audit shows that its claim does not hold."""
-    if audit is None:
-        return False
-    bound, claim = audit.lower_bound, audit.claim
-    above = isinstance(claim, Scalable) and bound is not None and bound > claim.strength
-    return audit.refuted or above
+def _is_broken(brief: Brief | None) -> bool:
+    """Whether the claim was shown not to hold, where that was not what the test asked for."""
+    return brief is not None and brief.past_claim and not brief.expected
 
 
-def changes_between(old: Sequence[Audit], new: Sequence[Audit]) -> tuple[Change, ...]:
-    """Match audits by mechanism and claim (and by neighbours, where that names two), worst first.
+def changes_between(old: Sequence[Brief], new: Sequence[Brief]) -> tuple[Change, ...]:
+    """Match audits that have the same test; then the others by mechanism and claim; worst first.
 
-    `AmbiguousAudits` if two audits of one set cannot be told apart.
+    Where mechanism and claim name two, the neighbours must agree too, and then the keys.
     """
-    times = Counter(map(_key, old)) | Counter(map(_key, new))  # the more of the two
-    before, now = _keyed(old, times), _keyed(new, times)
-    found = [Change(old=before.get(each), new=now.get(each)) for each in {**before, **now}]
+    by_test = [
+        {brief.key: brief for brief in each if name_of_test(brief.key)} for each in (old, new)
+    ]
+    same = by_test[0].keys() & by_test[1].keys()
+    found = [Change(old=by_test[0][key], new=by_test[1][key]) for key in sorted(same)]
+    rest = [[brief for brief in each if brief.key not in same] for each in (old, new)]
+    before, now = _keyed(*rest)
+    found += [Change(old=before.get(each), new=now.get(each)) for each in {**before, **now}]
     return tuple(sorted(found, key=lambda change: not change.is_worse))
 
 
-def _key(audit: Audit) -> Key:
-    return audit.mechanism, str(audit.claim)
+def _keyed(old: Sequence[Brief], new: Sequence[Brief]) -> list[Mapping[Key, Brief]]:
+    """The audits of each side by as much of what they are as tells them apart on both."""
 
+    def key(brief: Brief, parts: int) -> Key:
+        return (brief.mechanism, brief.claim, brief.neighbours, brief.key)[:parts]
 
-def _keyed(audits: Iterable[Audit], times: Counter[Key]) -> dict[Key, Audit]:
-    found: dict[Key, Audit] = {}
-    for audit in audits:
-        key = _key(audit) if times[_key(audit)] == 1 else (*_key(audit), audit.neighbours)
-        if key in found:
-            raise AmbiguousAudits(
-                f"there are two audits of {audit.mechanism} with the claim {audit.claim} and the "
-                f"neighbours {audit.neighbours!r}. Keep one of them."
-            )
-        found[key] = audit
-    return found
+    times = {
+        parts: Counter(key(brief, parts) for brief in old)
+        | Counter(key(brief, parts) for brief in new)  # the more of the two
+        for parts in (2, 3)
+    }
+
+    def least(brief: Brief) -> Key:
+        alone = (parts for parts in (2, 3) if times[parts][key(brief, parts)] == 1)
+        return key(brief, next(alone, 4))
+
+    return [{least(brief): brief for brief in each} for each in (old, new)]
 
 
 def change_table(changes: Sequence[Change]) -> str:
@@ -179,14 +185,16 @@ def change_table(changes: Sequence[Change]) -> str:
     rows: list[tuple[str, ...]] = [("change", "mechanism", "verdict", "leaks at least", "draws")]
     for change in changes:
         before, now = (
-            (found.verdict.value, least_leak(found) or "nothing", short_count(found.samples))
+            (found.word, found.certified, draws_in_short(found))
             for found in (change.audit if change.old is None else change.old, change.audit)
         )
         rows.append((change.word, change.audit.mechanism, *before))
         different = (
             "" if new == old else f"-> {new}" for old, new in zip(before, now, strict=True)
         )
-        rows.append(("", str(change.audit.claim), *different))
+        rows.append(("", change.audit.claim, *different))
+        if name_of_test(change.audit.key):
+            rows.append(("", change.audit.name, "", "", ""))
     widths = _widths(rows)
     rows.insert(1, tuple("-" * width for width in widths))
     return "\n".join(_laid_out(row, widths, (False,) * len(row)) for row in rows)

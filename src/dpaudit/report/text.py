@@ -7,15 +7,25 @@ bounds up, so that what is printed is never more than what was proved.
 from __future__ import annotations
 
 import math
-import textwrap
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpaudit.claims import Scalable
 from dpaudit.neighbours import Pair
 from dpaudit.report import training, wording
+from dpaudit.report.layout import (
+    FIRST_WIDTH,
+    INDENT,
+    LABEL_WIDTH,
+    WIDTH,
+    joined,
+    pair_lines,
+    row,
+    sentences,
+    wrapped,
+)
 from dpaudit.report.pinning import Pin, pin_of
-from dpaudit.report.showing import count, dataset, duration, lower, one_line, short_count, upper
+from dpaudit.report.provenance import provenance_rows
+from dpaudit.report.showing import count, duration, lower, one_line, short_count, upper
 from dpaudit.report.wording import GLUE, MAX_NAME, broken, glued, noted
 
 if TYPE_CHECKING:
@@ -28,10 +38,6 @@ if TYPE_CHECKING:
         TrainingEvidence,
     )
 
-WIDTH = 72  # beside the margin of a failed test this still fits into 80 columns
-FIRST_WIDTH = 46  # of a failed test's first line, which pytest begins with the name of the error
-INDENT = "  "
-LABEL_WIDTH = 12
 MAX_WARNINGS = 3
 
 
@@ -45,11 +51,12 @@ def headline(audit: Audit) -> str:
 
 def render(audit: Audit) -> str:
     """The audit in words: what was found, what was searched, what it cost; about 25 lines."""
-    return _joined(
-        _wrapped(_headline(audit), rest=INDENT),
-        _sentences(wording.INTERRUPTED) if audit.interrupted else [],
+    return joined(
+        wrapped(_headline(audit), rest=INDENT),
+        sentences(wording.INTERRUPTED) if audit.interrupted else [],
         *_findings(audit),
         [*_searched(audit), *_cost(audit)],
+        provenance_rows(audit.provenance, audit.software),
         _warnings(audit),
     )
 
@@ -63,8 +70,8 @@ def failure(audit: Audit, *, kept: str | None = None, pin: Pin | None = None) ->
     pair = pair_to_pin(audit)
     if pin is None and pair is not None:
         pin = pin_of(pair)
-    return _joined(
-        _wrapped(wording.finding(audit), rest=INDENT, width=FIRST_WIDTH),
+    return joined(
+        wrapped(wording.finding(audit), rest=INDENT, width=FIRST_WIDTH),
         *_findings(audit),
         [*_searched(audit), *_cost(audit)],
         [*_again(audit), *_pin(pin), *_kept(audit, kept)],
@@ -92,16 +99,16 @@ def replayed(found: Replayed) -> str:
     """A replay in words: the event, how often it was seen this time, and what the claim allows."""
     again, before = found.again, found.before
     shown_before = f"{wording.shows(found.claim, before)}, {count(before.data.draws, 'draw')} each"
-    return _joined(
-        _wrapped(_replayed_headline(found), rest=INDENT),
+    return joined(
+        wrapped(_replayed_headline(found), rest=INDENT),
         _pair_and_event(again),
         _tallies(again),
-        _sentences(*wording.allowed_and_seen(found.claim, again), _meaning_of_replay(found)),
-        _sentences(*wording.floating(again)),
+        sentences(*wording.allowed_and_seen(found.claim, again), _meaning_of_replay(found)),
+        sentences(*wording.floating(again)),
         [
-            *_row("replayed", found.target or found.mechanism),
-            *_row("before", shown_before),
-            *_row("seed", f"{again.seed[0]}"),
+            *row("replayed", found.target or found.mechanism),
+            *row("before", shown_before),
+            *row("seed", f"{again.seed[0]}"),
         ],
     )
 
@@ -140,20 +147,20 @@ def _findings(audit: Audit) -> list[list[str]]:
     if audit.training is not None:
         return _of_training(audit, audit.training)
     if audit.verdict.value == "undecided":
-        return [_sentences(*wording.undecided(audit)), _strongest(audit.strongest)]
+        return [sentences(*wording.undecided(audit)), _strongest(audit.strongest)]
     if audit.verdict.value == "not refuted":
         leaks, detectable = wording.leaks(audit), wording.detectable(audit)
-        rows = _row("certified", f"{leaks}: no smaller {audit.symbol} holds") if leaks else []
-        rows += _row("detectable", detectable) if detectable else []
-        return [_sentences(wording.CAUTION), [*_strongest(audit.strongest), *rows]]
+        rows = row("certified", f"{leaks}: no smaller {audit.symbol} holds") if leaks else []
+        rows += row("detectable", detectable) if detectable else []
+        return [sentences(wording.CAUTION), [*_strongest(audit.strongest), *rows]]
     found, chance = audit.counterexample, wording.chance("an audit", audit.alpha)
     if found is None:
-        return [_sentences(wording.NO_EVENT), _strongest(audit.strongest), _sentences(chance)]
+        return [sentences(wording.NO_EVENT), _strongest(audit.strongest), sentences(chance)]
     return [
         _pair_and_event(found),
         _tallies(found),
-        _sentences(*wording.against(audit.claim, found), chance),
-        _sentences(*wording.floating(found, audit.simplest)),
+        sentences(*wording.against(audit.claim, found), chance),
+        sentences(*wording.floating(found, audit.simplest)),
         _simplest(audit),
     ]
 
@@ -171,30 +178,24 @@ def _of_training(audit: Audit, seen: TrainingEvidence) -> list[list[str]]:
     for number, each in enumerate(training.found_under(audit)):
         heading = f"{each.null}{' (decides)' if number == 0 else ''}:"
         lines = found.setdefault(each.null, [f"{INDENT}{heading[0].upper()}{heading[1:]}"])
-        lines += _wrapped(f"{each.test}: {each.said}", first=2 * INDENT, rest=3 * INDENT, most=3)
+        lines += wrapped(f"{each.test}: {each.said}", first=2 * INDENT, rest=3 * INDENT, most=3)
     separations = training.separations_in_words(seen)
     detectable = training.detectable_in_words(seen)
     return [
-        _sentences(*said, training.meaning_of(seen)),
+        sentences(*said, training.meaning_of(seen)),
         *found.values(),
         [
-            *_row("at best", training.found_under(audit)[0].at_best or "no bound to give"),
-            *(_row("detectable", detectable) if detectable else []),
-            *_row("canaries", training.canaries_in_words(seen)),
-            *(_row("scores", separations) if separations else []),
+            *row("at best", training.found_under(audit)[0].at_best or "no bound to give"),
+            *(row("detectable", detectable) if detectable else []),
+            *row("canaries", training.canaries_in_words(seen)),
+            *(row("scores", separations) if separations else []),
         ],
     ]
 
 
-def _pair(pair: Pair) -> list[str]:
-    room = WIDTH - len(f"{INDENT}A = ")
-    sides = (("A", pair.data), ("B", pair.neighbour))
-    return [line for name, side in sides for line in _sentences(f"{name} = {dataset(side, room)}")]
-
-
 def _pair_and_event(found: Counterexample) -> list[str]:
     likelier = wording.LETTERS[found.likelier]
-    return [*_pair(found.pair), *_row("event", f"{found.event} (likelier on {likelier})")]
+    return [*pair_lines(found.pair), *row("event", f"{found.event} (likelier on {likelier})")]
 
 
 def _simplest(audit: Audit) -> list[str]:
@@ -205,13 +206,13 @@ def _simplest(audit: Audit) -> list[str]:
     return [
         f"{INDENT}The simplest pair that still breaks the claim:",
         *_pair_and_event(found),
-        *_row("shows", f"{wording.shows(audit.claim, found)}, on {draws} each"),
-        *_sentences(wording.together(audit)),
+        *row("shows", f"{wording.shows(audit.claim, found)}, on {draws} each"),
+        *sentences(wording.together(audit)),
     ]
 
 
 def _strongest(found: PairRecord | None) -> list[str]:
-    return [] if found is None else [f"{INDENT}The strongest pair:", *_pair(found.pair)]
+    return [] if found is None else [f"{INDENT}The strongest pair:", *pair_lines(found.pair)]
 
 
 def _tallies(found: Counterexample) -> list[str]:
@@ -228,16 +229,16 @@ def _tallies(found: Counterexample) -> list[str]:
 
 def _searched(audit: Audit) -> list[str]:
     if audit.training is not None:
-        return _row("neighbours", audit.neighbours)
+        return row("neighbours", audit.neighbours)
     if audit.is_replay:
         again = "a known counterexample, its event counted again on fresh draws"
-        return _row("searched", f"nothing: {again}")
+        return row("searched", f"nothing: {again}")
     tried = glued(f"{count(audit.pairs_tried, 'pair')} tried")
-    searched = _row("searched", f"{audit.neighbours}; {tried}" if audit.neighbours else tried)
+    searched = row("searched", f"{audit.neighbours}; {tried}" if audit.neighbours else tried)
     if audit.floats == "bits":
-        searched += _row("floats", wording.BITS)
+        searched += row("floats", wording.BITS)
     bets = audit.tester == "BettingTester"
-    return searched if bets else [*searched, *_row("tester", audit.tester)]
+    return searched if bets else [*searched, *row("tester", audit.tester)]
 
 
 def _cost(audit: Audit) -> list[str]:
@@ -246,10 +247,10 @@ def _cost(audit: Audit) -> list[str]:
     if audit.training is not None:
         spent = f", {duration(audit.seconds)}" if audit.seconds > 0.0 else ""
         cost = f"{count(audit.training.runs, 'training')}{spent}"
-        return [*_row("cost", cost), *_row("seed", f"{audit.rng_seed}")]
+        return [*row("cost", cost), *row("seed", f"{audit.rng_seed}")]
     return [
-        *_row("cost", f"{count(audit.samples, 'draw')}, {duration(audit.seconds)}"),
-        *_row("seed", f"{audit.rng_seed}{again}"),
+        *row("cost", f"{count(audit.samples, 'draw')}, {duration(audit.seconds)}"),
+        *row("seed", f"{audit.rng_seed}{again}"),
     ]
 
 
@@ -257,38 +258,38 @@ def _again(audit: Audit) -> list[str]:
     if audit.training is not None:
         return []
     if not audit.is_replay:
-        return _row("replay", f"rng={audit.rng_seed} makes the same audit again")
+        return row("replay", f"rng={audit.rng_seed} makes the same audit again")
     call = f"dpaudit.replay(known, mechanism, claim, alpha={audit.alpha!r}, rng={audit.rng_seed})"
-    return _row("replay", f"{call} makes the same draws again")
+    return row("replay", f"{call} makes the same draws again")
 
 
 def _kept(audit: Audit, file: str | None) -> list[str]:
     if file is None:
         return []
     if not audit.is_replay:
-        return _row("kept", f"{file} and tried first in the next run")
+        return row("kept", f"{file} and tried first in the next run")
     known = glued("known = dpaudit.load(file).counterexample")
-    return _row("kept", f"{file} from an earlier run: {known}. Delete the file to forget it.")
+    return row("kept", f"{file} from an earlier run: {known}. Delete the file to forget it.")
 
 
 def _pin(pin: Pin | None) -> list[str]:
     if pin is None:
         return []
     if pin.reason:
-        return _row("pin", f"this pair cannot be pinned by a line to paste: {pin.reason}")
+        return row("pin", f"this pair cannot be pinned by a line to paste: {pin.reason}")
     if not pin.imports and len(pin.decorator) <= WIDTH - len(INDENT) - LABEL_WIDTH:
         line = glued(pin.decorator)
-        return _row("pin", f"{line} on the test tries this pair first, every time")
+        return row("pin", f"{line} on the test tries this pair first, every time")
     code = (*pin.imports, *([""] if pin.imports else []), *pin.lines)
-    first = _row("pin", "these lines on the test try this pair first, every time:")
+    first = row("pin", "these lines on the test try this pair first, every time:")
     return [*first, *(f"{2 * INDENT}{line}".rstrip() for line in code)]
 
 
 def _warnings(audit: Audit) -> list[str]:
     first = audit.warnings[:MAX_WARNINGS]
-    lines = [line for warning in first for line in _row("warning", warning, most=3)]
+    lines = [line for warning in first for line in row("warning", warning, most=3)]
     more = len(audit.warnings) - MAX_WARNINGS
-    return lines + (_row("", f"and {count(more, 'more warning')}") if more > 0 else [])
+    return lines + (row("", f"and {count(more, 'more warning')}") if more > 0 else [])
 
 
 def progress_line(progress: Progress, *, symbol: str | None = None, width: int = 80) -> str:
@@ -321,11 +322,27 @@ def progress_line(progress: Progress, *, symbol: str | None = None, width: int =
     return f"{line}: {pair if len(pair) <= room else f'{pair[: room - 3]}...'}"
 
 
+def draws_line(made: int, wanted: int, seconds: float, *, width: int = 80) -> str:
+    """A running measurement in one line.
+
+    >>> print(draws_line(48_000, 300_000, 1.23))
+    48k of 300k draws, 39k/s, 1.2 s, 6.5 s left
+    """
+    left = [f"{duration(seconds / made * (wanted - made))} left"] if made else []
+    drawn = f"{short_count(made)} of {short_count(wanted)} draws"
+    shown = [drawn, *filter(None, [_draws_a_second(made, seconds)]), duration(seconds), *left]
+    return one_line(", ".join(shown), width)
+
+
 def _speed(progress: Progress) -> str:
     """Draws a second, or what one takes; nothing before the first."""
-    if progress.samples == 0 or progress.seconds <= 0.0:
+    return _draws_a_second(progress.samples, progress.seconds)
+
+
+def _draws_a_second(samples: int, seconds: float) -> str:
+    if samples == 0 or seconds <= 0.0:
         return ""
-    speed = progress.samples / progress.seconds
+    speed = samples / seconds
     return f"{short_count(int(speed))}/s" if speed >= 1.0 else f"{duration(1.0 / speed)} each"
 
 
@@ -338,31 +355,3 @@ def _left(progress: Progress) -> str:
         left = progress.budget - progress.samples
         ends.append(progress.seconds / progress.samples * left)
     return f"{duration(max(min(ends), 0.0))} left" if ends else ""
-
-
-def _joined(*blocks: Sequence[str]) -> str:
-    return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
-def _sentences(*texts: str) -> list[str]:
-    return [line for text in texts for line in _wrapped(text, first=INDENT, rest=INDENT, most=5)]
-
-
-def _row(label: str, text: str, *, most: int = 4) -> list[str]:
-    margin = INDENT + " " * LABEL_WIDTH
-    return _wrapped(text, first=f"{INDENT}{label:<{LABEL_WIDTH}}", rest=margin, most=most)
-
-
-def _wrapped(
-    text: str, *, first: str = "", rest: str, most: int = 4, width: int = WIDTH
-) -> list[str]:
-    lines = textwrap.wrap(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        max_lines=most,
-        placeholder=" ...",
-        break_on_hyphens=False,
-    )
-    return [line.replace(GLUE, " ") for line in lines]

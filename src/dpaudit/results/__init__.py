@@ -6,11 +6,21 @@
 
 from dpaudit.domains import Unsaved
 from dpaudit.errors import InvalidAuditFile
+from dpaudit.results.checking import dates_that_differ
+from dpaudit.results.forms import DATA, Form, form_of, in_short, record
+from dpaudit.results.provenance import Provenance, attributed, software_in_use
+from dpaudit.results.replayed import Replayed
 from dpaudit.results.saving import (
+    SCHEMA,
+    SavedAudit,
+    as_saved,
     audit_from_json,
     audit_text,
+    digest_of,
+    fields_of,
     lines_of_json,
     load,
+    loaded,
 )
 from dpaudit.results.training import Finding, Null, TrainingEvidence
 from dpaudit.results.values import (
@@ -23,11 +33,9 @@ from dpaudit.results.values import (
     OutputHistogram,
     PairRecord,
     Progress,
-    Replayed,
     Tally,
     Verdict,
     most_draws,
-    software_in_use,
 )
 from dpaudit.results.verdicts import (
     bound_of_event,

@@ -14,14 +14,15 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 
 from dpaudit.betting import CLAIM_SHARE, book_for
 from dpaudit.bounds import epsilon_from_event
 from dpaudit.claims import Profile, Scalable, point_of
-from dpaudit.errors import InvalidAuditFile
 from dpaudit.events import could_read
+from dpaudit.results.provenance import Provenance
 from dpaudit.results.values import (
     LEANING,
     REPLAY,
@@ -45,44 +46,65 @@ from dpaudit.results.verdicts import (
 BETS = "BettingTester"
 _ROUNDING = 1e-9  # of sums of logarithms
 _BOUND_ROUNDING = 1e-6  # of exact bounds, which differ between versions of scipy
+_CLOCK_ROUNDING = 0.0021  # seconds: both times are written in thousandths
+_CLOCKS_APART = 86_400.0  # seconds that the clocks of two machines may differ by
 _MAX_WHOLE_TRACE = 500  # points: a longer trace may have been thinned
 _OF_CLAIM = math.log(1.0 / CLAIM_SHARE)  # how far a level's wealth can lie below the claim's
 
 
-def checked(audit: Audit, *, older: bool) -> Audit:
-    """The audit, if its numbers agree with each other; `InvalidAuditFile` if not.
+def contradictions(audit: Audit, *, older: bool) -> Iterator[tuple[str, str]]:
+    """What does not follow from the rest: the part of the audit, and what is wrong with it.
 
     `older` says that it was saved before schema 5, by other rules.
     """
-    for problem in _problems(audit, older=older):
-        raise InvalidAuditFile(f"the audit contradicts itself: {problem}. Was the file edited?")
-    return _brought_up(audit) if older else audit
+    for part, problems in (
+        ("numbers", _plain_numbers(audit)),
+        ("evidence", _trace(audit)),
+        ("evidence", _of_records(audit)),
+        ("verdict", _verdict(audit, older=older)),
+        ("counterexample", _counterexamples(audit, older=older)),
+        ("counterexample", _events(audit)),
+        ("bounds", _lower_bound(audit, older=older)),
+        ("forecast", _forecast(audit, older=older)),
+        ("training", _training(audit)),
+        ("outputs", itertools.chain.from_iterable(map(_histogram, audit.outputs))),
+        ("dates", dates_that_differ(audit.provenance, audit.seconds)),
+    ):
+        for problem in problems:
+            yield part, problem
 
 
-def check_delta(audit: Audit, saved: float | None) -> None:
-    """Refuse a saved lower bound on delta that does not follow from the audit."""
+def wrong_delta(audit: Audit, saved: float | None) -> Iterator[str]:
+    """A saved lower bound on delta must follow from the audit."""
     derived = audit.delta_lower
     if (saved is None) != (derived is None) or not _equal(saved or 0.0, derived or 0.0):
-        raise InvalidAuditFile(
-            f"the audit contradicts itself: delta is at least {derived!r}, and not {saved!r}. "
-            "Was the file edited?"
-        )
+        yield f"delta is at least {derived!r}, and not {saved!r}"
 
 
-def _problems(audit: Audit, *, older: bool) -> Iterator[str]:
-    yield from _plain_numbers(audit)
-    yield from _trace(audit)
-    for name, record in _records(audit):
-        yield from _record(name, record, audit.samples)
-    yield from _verdict(audit, older=older)
+def dates_that_differ(made: Provenance | None, seconds: float) -> Iterator[str]:
+    """The end of an audit is as long after its start as it took, and not in the future."""
+    if made is None:
+        return
+    try:
+        took = (made.end - made.start).total_seconds()
+    except (ValueError, OverflowError):
+        yield f"it started at {made.started!r} and ended at {made.ended!r}, which are no times"
+        return
+    if not abs(took - seconds) <= _CLOCK_ROUNDING:
+        yield f"from {made.started} to {made.ended} it is {took:g} seconds, and not {seconds!r}"
+    if (made.end - datetime.now(UTC)).total_seconds() > _CLOCKS_APART:
+        yield f"it ended at {made.ended}, in the future"
+
+
+def _counterexamples(audit: Audit, *, older: bool) -> Iterator[str]:
     for name, found in (("counterexample", audit.counterexample), ("simplest", audit.simplest)):
         if found is not None:
             yield from _counterexample(name, found, audit, older=older)
-    yield from _events(audit)
-    yield from _lower_bound(audit, older=older)
-    yield from _forecast(audit, older=older)
-    yield from _training(audit)
-    yield from itertools.chain.from_iterable(map(_histogram, audit.outputs))
+
+
+def _of_records(audit: Audit) -> Iterator[str]:
+    for name, record in _records(audit):
+        yield from _record(name, record, audit.samples)
 
 
 def _records(audit: Audit) -> Iterator[tuple[str, PairRecord]]:
@@ -210,7 +232,7 @@ def _forecast(audit: Audit, *, older: bool) -> Iterator[str]:
             yield f"{forecast} more draws are forecast, and not {expected}"
 
 
-def _brought_up(audit: Audit) -> Audit:
+def brought_up(audit: Audit) -> Audit:
     """An audit of an older schema, by the rules of this one.
 
     A verdict that rests on no evidence becomes undecided; nothing is detectable under a delta; and
@@ -264,6 +286,8 @@ def _counterexample(
     if not 0.0 <= found.delta <= 1.0:
         yield f"the delta of {name} must be in [0, 1], got {found.delta!r}"
         return
+    if isinstance(audit.rng_seed, int) and found.seed[:1] not in ((), (audit.rng_seed,)):
+        yield f"the seed of {name} is {found.seed!r}, and that of the audit {audit.rng_seed!r}"
     point = point_of(audit.claim)
     if point is not None and found.delta != point[1]:
         yield f"the delta of {name} is {found.delta!r}, and the claim is {audit.claim}"

@@ -27,34 +27,38 @@ class Form:
     read: Callable[[Any, str], Any]
 
 
-def form_of(hint: Any, name: str = "") -> Form:
+def form_of(hint: Any, name: str = "", known: Mapping[Any, Form] | None = None) -> Form:
     """The form of a type; the field's `name` tells seeds, which are unbounded, from counts.
+
+    `known` has forms of further types, and of fields by their names. A field whose metadata say
+    `saved=False` is left out.
 
     >>> form_of(tuple[int, ...] | None).write((1, 2)), form_of(float).read(3, "delta")
     ([1, 2], 3.0)
     """
     kind, inside = get_origin(hint), get_args(hint)
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    if hint in _BY_TYPE:
-        return _BY_TYPE[hint]
+    known = _KNOWN if known is None else {**_KNOWN, **known}
+    for key in (name, hint):
+        if key in known:
+            return known[key]
     if kind in (Union, UnionType):
-        return _maybe(form_of(next(one for one in inside if one is not type(None))))
+        return _maybe(form_of(next(one for one in inside if one is not type(None)), "", known))
     if kind is Literal:
         return _one_of(inside, str)
     if kind is tuple and inside[-1] is Ellipsis:
-        return _many(form_of(inside[0]))
+        return _many(form_of(inside[0], "", known))
     if kind is tuple:
-        return _fixed([form_of(one) for one in inside])
+        return _fixed([form_of(one, "", known) for one in inside])
     if issubclass(hint, Enum):
         return _one_of(tuple(hint), lambda member: member.value)
     assert isinstance(hint, type)
     assert is_dataclass(hint), hint
     hints = get_type_hints(hint)
-    return _record(hint, {one.name: form_of(hints[one.name], one.name) for one in fields(hint)})
+    saved = (one.name for one in fields(hint) if one.metadata.get("saved", True))
+    return record(hint, {name: form_of(hints[name], name, known) for name in saved})
 
 
-def _record(kind: Callable[..., Any], forms: Mapping[str, Form]) -> Form:
+def record(kind: Callable[..., Any], forms: Mapping[str, Form]) -> Form:
     """The form of a value with named fields: all of them, and no others."""
 
     def write(value: Any) -> dict[str, Any]:
@@ -208,16 +212,18 @@ def _read_seed(saved: Any, where: str) -> Any:
 
 
 _SEED = _many(Form(operator.index, _read_integer))
-_DATA = Form(encoded, lambda saved, where: decoded(saved))
-_BY_NAME = {"seed": _SEED, "rng_seed": Form(_write_seed, _read_seed)}
-_BY_TYPE: dict[Any, Form] = {
+DATA = Form(encoded, lambda saved, where: decoded(saved))
+_KNOWN: dict[Any, Form] = {  # by the name of a field, or by type
+    "seed": _SEED,
+    "rng_seed": Form(_write_seed, _read_seed),
+    Any: DATA,
     int: Form(operator.index, _read_count),
     float: Form(encoded_float, _read_number),
     str: Form(str, _read_text),
     bool: Form(bool, _read_flag),
     Claim: Form(write_claim, _read_claim),
     Rule: Form(lambda rule: rule.to_json(), _read_rule),
-    Pair: _record(Pair, {"data": _DATA, "neighbour": _DATA}),
+    Pair: record(Pair, {"data": DATA, "neighbour": DATA}),
 }
 COUNTEREXAMPLE = form_of(Counterexample)
 AUDIT = form_of(Audit)

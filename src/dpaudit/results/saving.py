@@ -1,7 +1,8 @@
 """Audits as JSON and as files: a schema number, no unknown fields.
 
 The text of a file is a function of the audit alone (sorted keys, shortest exact floats, no NaN
-literals), so equal audits give equal bytes, except for the line "seconds".
+literals), so equal audits give equal bytes, except for the lines "seconds" and "provenance". Its
+SHA-256 digest names the audit.
 
 Whatever is wrong with a file is an `InvalidAuditFile`, also where its numbers contradict each
 other (`checking.py`).
@@ -9,21 +10,25 @@ other (`checking.py`).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from dpaudit.domains import UNREADABLE
 from dpaudit.errors import InvalidAuditFile
 from dpaudit.report import write_whole
-from dpaudit.results.checking import check_delta, checked
+from dpaudit.results.checking import brought_up, contradictions, wrong_delta
 from dpaudit.results.forms import AUDIT, COUNTEREXAMPLE, form_of, in_short, write_claim
-from dpaudit.results.values import Audit, Replayed
+from dpaudit.results.replayed import Replayed
+from dpaudit.results.values import Audit
 
-SCHEMA = 6  # `delta_lower` is written too, for other readers; here it is derived
+SCHEMA = 7  # with `provenance`
+_WITH_DELTA = 6  # `delta_lower` is written too, for other readers; here it is derived
 _PRESENT_RULES = 5  # the first schema whose numbers follow the rules of today
 # What audits of older schemas lack, and what stands for it.
 _ADDED_IN_4: dict[str, object] = {"target": None, "software": [], "outputs": []}
@@ -35,10 +40,13 @@ _ADDED: dict[int, dict[str, object]] = {
 }
 # In files of any schema.
 _OPTIONAL: dict[str, object] = {"floats": "real", "training": None}
+_NO_PROVENANCE: dict[str, object] = {"provenance": None}  # in files before schema 7
 _ADDED_TO_TALLIES: dict[str, object] = {"anytime": False}
 _DELTA = form_of(float | None)
 _MAX_DEPTH = 250  # of nested JSON: datasets as deep as they may be, and what is around them
 _ADDED_TO_COUNTEREXAMPLES: dict[str, object] = {"rule": None, "outputs": []}
+
+Found = TypeVar("Found")
 
 
 def audit_to_json(audit: Audit) -> dict[str, object]:
@@ -53,37 +61,68 @@ def audit_from_json(saved: Mapping[str, object]) -> Audit:
     A `Profile` comes back as the chords of its saved points, and data that could not be saved as
     `Unsaved`; everything else comes back equal.
     """
-    if not isinstance(saved, Mapping):
-        raise InvalidAuditFile(f"a saved audit must be a JSON object, got {type(saved).__name__}.")
-    _check_depth(saved)
-    fields = dict(saved)
+    found = as_saved(saved)
+    for _, problem in found.contradictions():
+        raise InvalidAuditFile(f"the audit contradicts itself: {problem}. Was the file edited?")
+    return found.audit if found.schema >= _PRESENT_RULES else brought_up(found.audit)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedAudit:
+    """What a file says, before its numbers are compared with each other."""
+
+    audit: Audit
+    schema: int
+    delta_lower: float | None
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """The numbers that do not follow from others: which part they are of, and what is wrong."""
+        yield from contradictions(self.audit, older=self.schema < _PRESENT_RULES)
+        if self.schema >= _WITH_DELTA:
+            for problem in wrong_delta(self.audit, self.delta_lower):
+                yield "bounds", problem
+
+
+def as_saved(saved: Mapping[str, object]) -> SavedAudit:
+    """The audit of these JSON values, which may contradict itself; all of its fields are read."""
+    fields = fields_of(saved)
+    if "kind" in fields:
+        raise InvalidAuditFile(
+            f"it is an audit of kind {in_short(fields['kind'])}, where one by draws is wanted. "
+            "dpaudit.load reads both."
+        )
     schema = fields.pop("schema", None)
-    if type(schema) is not int or schema not in (*_ADDED, _PRESENT_RULES, SCHEMA):
+    if type(schema) is not int or not (schema in _ADDED or _PRESENT_RULES <= schema <= SCHEMA):
         raise InvalidAuditFile(
             f"this dpaudit reads audits of schema {SCHEMA}, got schema {in_short(schema)}. "
             "Was it saved by another version?"
         )
-    if schema in _ADDED:
-        fields = _brought_up(fields, schema)
     try:
-        if schema == SCHEMA:
-            return _with_delta(fields)
-        audit: Audit = AUDIT.read({**_OPTIONAL, **fields}, "")
-        return checked(audit, older=schema < _PRESENT_RULES)
+        return _read(fields, schema)
     except InvalidAuditFile:
         raise
     except UNREADABLE as error:  # a number or a text that no audit has
         raise InvalidAuditFile(f"the audit cannot be read: {error!r}.") from error
 
 
-def _with_delta(fields: dict[str, object]) -> Audit:
-    """An audit of today's schema, in which `delta_lower` is written although it is derived."""
-    if "delta_lower" not in fields:
-        raise InvalidAuditFile("no field 'delta_lower': the audit is not whole.")
-    delta = _DELTA.read(fields.pop("delta_lower"), "delta_lower")
-    audit = checked(AUDIT.read({**_OPTIONAL, **fields}, ""), older=False)
-    check_delta(audit, delta)
-    return audit
+def _read(fields: dict[str, object], schema: int) -> SavedAudit:
+    delta = None
+    if schema in _ADDED:
+        fields = _with_what_was_added(fields, schema)
+    if schema >= _WITH_DELTA:  # written although it is derived
+        if "delta_lower" not in fields:
+            raise InvalidAuditFile("no field 'delta_lower': the audit is not whole.")
+        delta = _DELTA.read(fields.pop("delta_lower"), "delta_lower")
+    missing = _OPTIONAL if schema == SCHEMA else {**_OPTIONAL, **_NO_PROVENANCE}
+    return SavedAudit(AUDIT.read({**missing, **fields}, ""), schema, delta)
+
+
+def fields_of(saved: object) -> dict[str, object]:
+    """The fields of a saved audit, which is a JSON object that is not too deep to be shown."""
+    if not isinstance(saved, Mapping):
+        raise InvalidAuditFile(f"a saved audit must be a JSON object, got {type(saved).__name__}.")
+    _check_depth(saved)
+    return dict(saved)
 
 
 def _check_depth(saved: object) -> None:
@@ -101,7 +140,7 @@ def _check_depth(saved: object) -> None:
     raise InvalidAuditFile(f"a saved audit is nested at most {_MAX_DEPTH} deep; this is deeper.")
 
 
-def _brought_up(fields: Mapping[str, object], schema: int) -> dict[str, object]:
+def _with_what_was_added(fields: Mapping[str, object], schema: int) -> dict[str, object]:
     """The fields of an older audit, with what it does not have."""
     found: dict[str, Any] = {**_ADDED[schema], **fields}
     for name in ("counterexample", "simplest"):
@@ -132,6 +171,15 @@ def audit_text(audit: Audit) -> str:
     return lines_of_json(audit_to_json(audit))
 
 
+def digest_of(text: str) -> str:
+    """The SHA-256 digest of a saved audit.
+
+    >>> digest_of("")[:16]
+    'e3b0c44298fc1c14'
+    """
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
 def lines_of_json(fields: Mapping[str, object]) -> str:
     """Strict JSON that reads well and is compared easily: one line for each field, in order."""
     lines = (
@@ -147,14 +195,16 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Audit:
-    """The audit that `audit.save(path)` wrote.
+    """The audit by draws that `audit.save(path)` wrote."""
+    return loaded(path, audit_from_json)
 
-    `InvalidAuditFile` says what is wrong with a file that is not one.
-    """
+
+def loaded(path: str | os.PathLike[str], read: Callable[[Any], Found]) -> Found:
+    """What `read` makes of the JSON in a file; `InvalidAuditFile` says what is wrong with it."""
     try:
         text = Path(path).read_text(encoding="utf-8")
         saved = json.loads(text, parse_constant=_no_literal, object_pairs_hook=_each_key_once)
-        return audit_from_json(saved)
+        return read(saved)
     except InvalidAuditFile as error:
         raise InvalidAuditFile(f"{os.fspath(path)}: {error}") from error
     except UNREADABLE as error:

@@ -8,24 +8,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from platform import python_version
 from typing import Literal
 
-from dpaudit.betting import draws_wanted
 from dpaudit.bounds import proportion_anytime, proportion_lower, proportion_upper
 from dpaudit.claims import Claim, Scalable, refutes, strength_of_event
 from dpaudit.events import Rule
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FloatView
-from dpaudit.report import Plots, headline, notebook_cell, render, replayed, write_report
+from dpaudit.report import Plots, headline, notebook_cell, render, write_report
+from dpaudit.results.provenance import Provenance, attributed
 from dpaudit.results.training import TrainingEvidence
 
 LEANING = math.log(10.0)  # log-wealth from which an audit calls itself undecided
-PACKAGES = ("numpy", "scipy", "scikit-learn")  # whose versions can change draws and sums
 _MAX_EXPONENT = 700.0  # e^this is about the largest float
 REPLAY = "Replay"  # the tester of an audit that counts a known counterexample again
 TRAINING = "Training"  # and of one that compares canaries of a training
@@ -167,39 +163,6 @@ class Counterexample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed:
-    """A counterexample as it was saved, and the same event counted again on fresh draws.
-
-    `target` names the code that was called this time. An event that no longer breaks the claim
-    shows nothing about other events.
-    """
-
-    mechanism: str
-    target: str | None
-    claim: Claim
-    before: Counterexample
-    again: Counterexample
-
-    @property
-    def verdict(self) -> Verdict:
-        """Refuted if the event breaks the claim again; undecided after too few draws for that."""
-        if self.again.breaks(self.claim):
-            return Verdict.REFUTED
-        draws = self.again.data.draws + self.again.neighbour.draws
-        enough = draws >= draws_wanted(self.claim, self.again.alpha)
-        return Verdict.NOT_REFUTED if enough else Verdict.UNDECIDED
-
-    def __str__(self) -> str:
-        return replayed(self)
-
-    def to_json(self) -> dict[str, object]:
-        """The replay as plain JSON values."""
-        from dpaudit.results.saving import replayed_to_json
-
-        return replayed_to_json(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """The wealth of the bets against the claim, as natural logarithms.
 
@@ -289,7 +252,8 @@ class Audit:
     `outputs` are histograms of what the strongest pair gave, if no counterexample has any. `floats`
     is "bits" where the rounding of floats was looked at too, otherwise "real". `training` is there
     if a training was audited by canaries (`dpaudit.training`): what was seen, and under which
-    assumption each bound holds.
+    assumption each bound holds. `provenance` says when the audit ran, on which code and machine;
+    None in files of an older dpaudit. Audits that differ in nothing else are equal.
     """
 
     mechanism: str
@@ -318,6 +282,7 @@ class Audit:
     outputs: tuple[OutputHistogram, ...] = ()
     floats: FloatView = "real"
     training: TrainingEvidence | None = None
+    provenance: Provenance | None = field(default=None, compare=False)
 
     @property
     def refuted(self) -> bool:
@@ -363,8 +328,23 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit {headline(self)}>"
 
+    def attributed(self, *, auditor: str | None = None, purpose: str | None = None) -> Audit:
+        """The same audit, which says who audited and why: in its text, on its page, in its file."""
+        made = attributed(self.provenance, auditor=auditor, purpose=purpose)
+        return replace(self, provenance=made)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 digest of the file that `save` writes, which names the audit on its page."""
+        from dpaudit.results.saving import audit_text, digest_of
+
+        return digest_of(audit_text(self))
+
     def to_json(self) -> dict[str, object]:
-        """The audit as plain JSON values. Only "seconds" differs between equal audits."""
+        """The audit as plain JSON values.
+
+        Only "seconds" and "provenance" differ between equal audits.
+        """
         from dpaudit.results.saving import audit_to_json
 
         return audit_to_json(self)
@@ -375,9 +355,18 @@ class Audit:
 
         save(self, path)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the audit as one self-contained HTML page. Needs the extra `report`."""
-        write_report(self, path)
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        auditor: str | None = None,
+        purpose: str | None = None,
+    ) -> None:
+        """Write the audit as one self-contained HTML page. Needs the extra `report`.
+
+        The page says who audited and why, if that is given here or the audit is `attributed`.
+        """
+        write_report(self, path, auditor=auditor, purpose=purpose)
 
     @property
     def plot(self) -> Plots:
@@ -386,20 +375,3 @@ class Audit:
 
     def _repr_html_(self) -> str:
         return notebook_cell(self)
-
-
-@cache
-def software_in_use() -> tuple[tuple[str, str], ...]:
-    """Python and the packages that audits count with, each with its version.
-
-    >>> [name for name, _ in software_in_use()]
-    ['python', 'numpy', 'scipy', 'scikit-learn']
-    """
-    return ("python", python_version()), *((name, _version(name)) for name in PACKAGES)
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # copied into another program, without its metadata
-        return "unknown"

@@ -5,6 +5,7 @@ A new finder adds its name to `FINDERS`. `finder.py` has what they share.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
@@ -48,12 +49,31 @@ def make_finder(name: str, relation: Relation, rng: np.random.Generator) -> Find
     >>> print(finder.ask())
     data=[1.0], neighbour=[0.0]
     """
-    if name == "vizier":
-        raise ValueError(NO_VIZIER)
-    if name not in FINDERS:
-        known = ", ".join(repr(known) for known in sorted(FINDERS))
-        raise ValueError(f"finder must be one of {known}, got {name!r}.")
+    check_finder(name)
     return FINDERS[name](relation, rng)
+
+
+def check_finder(finder: Any) -> None:
+    """Refuse anything but the name of a finder, or a finder.
+
+    >>> check_finder("evolv")
+    Traceback (most recent call last):
+    ValueError: finder must be one of 'auto', ..., got 'evolv'. Did you mean 'evolve'?
+    """
+    if not isinstance(finder, str):
+        if _is_finder(finder):
+            return
+        raise TypeError(
+            f"finder must be a name, or an object with ask() and tell(pair, score), "
+            f"got {shown(finder)}."
+        )
+    if finder == "vizier":
+        raise ValueError(NO_VIZIER)
+    if finder not in FINDERS:
+        close = difflib.get_close_matches(finder, FINDERS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        known = ", ".join(repr(known) for known in sorted(FINDERS))
+        raise ValueError(f"finder must be one of {known}, got {finder!r}.{hint}")
 
 
 def as_finder(neighbours: Any, finder: str | Finder, rng: np.random.Generator) -> Finder:
@@ -81,12 +101,8 @@ def as_finder(neighbours: Any, finder: str | Finder, rng: np.random.Generator) -
         )
     if isinstance(finder, str):
         return make_finder(finder, neighbours, rng)
-    if _is_finder(finder):
-        return finder
-    raise TypeError(
-        f"finder must be a name, or an object with ask() and tell(pair, score), "
-        f"got {shown(finder)}."
-    )
+    check_finder(finder)
+    return finder
 
 
 def _is_finder(given: Any) -> TypeGuard[Finder]:

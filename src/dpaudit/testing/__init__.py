@@ -9,27 +9,42 @@ from typing import TYPE_CHECKING
 
 from dpaudit.testing.run_settings import (
     DEFAULT_PROFILE,
+    FAIL_ON,
     NEXT_SETTINGS,
     PROFILES,
     AssertionSettings,
     Effort,
+    FailOn,
+    Judgement,
     file_name,
     next_settings,
     seed_of,
 )
 
 if TYPE_CHECKING:
-    from dpaudit.testing.assertion import assert_private, example, pinned_pairs
+    from dpaudit.testing.assertion import assert_private, assert_refuted
     from dpaudit.testing.conformance import TightPair, check_tester, tight_pairs
     from dpaudit.testing.first_test import pytest_file
     from dpaudit.testing.kept_counterexamples import KeptCounterexample
+    from dpaudit.testing.pinned import example, pinned_pairs
+    from dpaudit.testing.run_report import (
+        Baseline,
+        annotations_of,
+        brief_of_test,
+        properties_of,
+        write_exports,
+        write_pages,
+    )
     from dpaudit.testing.signature import read_signature
 else:
     _NAMES = {
-        "assertion": "assert_private example pinned_pairs",
+        "assertion": "assert_private assert_refuted",
         "conformance": "TightPair check_tester tight_pairs",
         "first_test": "pytest_file",
         "kept_counterexamples": "KeptCounterexample",
+        "pinned": "example pinned_pairs",
+        "run_report": "Baseline annotations_of brief_of_test properties_of write_exports "
+        "write_pages",
         "signature": "read_signature",
     }
     _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

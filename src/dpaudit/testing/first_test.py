@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from dpaudit.testing.signature import Signature, is_required
+from dpaudit.testing.signature import Needs, Signature, is_required
 
 WIDTH = 88  # the default of formatters
 INDENT = "    "
@@ -80,7 +80,7 @@ def pytest_file(signature: Signature) -> str:
     >>> "claim = dpaudit.PureDP(epsilon=1.0)" in text
     True
     """
-    name = signature.attribute.rpartition(".")[2]
+    name = f"{signature.path.rpartition('.')[2]}.{signature.method}".rstrip(".")
     body = list(_body(signature))
     code = "\n".join(line for line in body if not line.lstrip().startswith("#"))
     place = f"In {signature.file}: keep this test beside it, or its folder on the path."
@@ -90,11 +90,12 @@ def pytest_file(signature: Signature) -> str:
         ["import dpaudit", *(["import pytest"] if "pytest." in code else [])],
         [
             *([] if signature.file is None else _comment(place, "")),
-            f"from {signature.module} import {signature.attribute.partition('.')[0]}",
+            f"from {signature.module} import {re.split('[.(]', signature.path)[0]}",
         ],
     ]
     head = "\n\n".join("\n".join(block) for block in blocks if block)
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    snake = re.sub(r"\W+", "_", words).strip("_")
     return "\n".join([head, "", "", f"def test_{snake}_keeps_its_claim():", *body, ""])
 
 
@@ -139,22 +140,37 @@ def _comment(text: str, indent: str = INDENT) -> list[str]:
 
 def _mechanism(signature: Signature, values: dict[str, object]) -> Iterator[str]:
     """What is audited: the function with the values that the test sets, for many outputs a call."""
-    required = [(role, each.name) for role, each in signature.settings if is_required(each)]
-    arguments = [f"{name}={values[role]!r}" for role, name in required]
-    arguments += [f'{name}=pytest.fail("TODO: a value for {name}")' for name in signature.unknown]
-    if arguments:
+    made = () if signature.made is None else _chosen(signature.made, values)
+    called = _chosen(signature.called, values)
+    if made or called:
         yield from _comment("Values that the test chooses; try others too.")
-    code: Call | str = signature.attribute
+    code: Call | str = signature.path
     if signature.is_class:
-        code = Call(signature.attribute, tuple(arguments))
-    elif arguments:
-        code = Call("functools.partial", (signature.attribute, *arguments))
+        given = [
+            _quoted(value) if name is None else f"{name}={_quoted(value)}"
+            for name, value in signature.given
+        ]
+        code = Call(signature.path, (*given, *made))
+        if signature.method:
+            yield from _assignment("instance", code)
+            code = f"instance.{signature.method}"
+    if called:
+        code = Call("functools.partial", (str(code), *called))
     if signature.draws_many:
         yield from _assignment("mechanism", code)
         return
     yield from _assignment("release", code)
     yield from _comment("No parameter asks for many outputs, so each call gives one.")
     yield from _assignment("mechanism", Call("dpaudit.one_at_a_time", ("release",)))
+
+
+def _chosen(needs: Needs, values: dict[str, object]) -> tuple[str, ...]:
+    """The arguments that the test chooses for what a call requires, as code."""
+    required = [(role, each.name) for role, each in needs.settings if is_required(each)]
+    return (
+        *(f"{name}={values[role]!r}" for role, name in required),
+        *(f'{name}=pytest.fail("TODO: a value for {name}")' for name in needs.unknown),
+    )
 
 
 def _stated_claim(words: str) -> tuple[str, dict[str, float]]:
@@ -208,7 +224,12 @@ def _origin(signature: Signature, roles: typing.Collection[str]) -> str:
     """Say which parameters a guess comes from, and who gives their values."""
     settings = [each for role, each in signature.settings if role in roles]
     set_here = [each.name for each in settings if is_required(each)]
-    defaults = [f"the default of {each.name}" for each in settings if not is_required(each)]
+    named = {True: "the value given for", False: "the default of"}
+    defaults = [
+        f"{named[each.name in signature.given_names]} {each.name}"
+        for each in settings
+        if not is_required(each)
+    ]
     plural = "s" if len(set_here) > 1 else ""
     ours = [f"the value{plural} the test sets for {' and '.join(set_here)}"] if set_here else []
     return f"from {' and '.join([*defaults, *ours])}"

@@ -53,9 +53,10 @@ class KeptCounterexample:
             relations.append(pairs(neighbours))
         elif isinstance(neighbours, Relation) and not isinstance(neighbours, type):
             relations.append(neighbours)  # a finder of the user's only proposes pairs
+        own_name = mechanism.partition("(")[0]  # mended by another parameter, it is asked again
         return cls(
             folder=settings.folder,
-            name=file_name(settings.test, mechanism, str(claim)),
+            name=file_name(settings.test, own_name, str(claim)),
             relations=tuple(relations),
             warn=settings.warn,
         )

@@ -6,35 +6,62 @@ This file loads neither numpy nor scipy: the pytest plugin loads it before anyth
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from dpaudit.architecture import DefaultSamples
 
 if TYPE_CHECKING:
+    from dpaudit.inside import InsideAudit
     from dpaudit.results import Audit
 
+FailOn = Literal["refuted", "undecided"]
+FAIL_ON: tuple[FailOn, ...] = ("refuted", "undecided")
 _MAX_NAME_LENGTH = 30  # characters of a test's name in the name of a file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How many draws an assertion may make, and how often it may accuse what keeps its claim."""
+    """What an assertion may cost, and how often it may accuse what keeps its claim.
+
+    `samples` bounds its draws. After `seconds` it ends with what it has found until then: until
+    then its numbers are those of an assertion without a limit.
+    """
 
     samples: int
     alpha: float
+    seconds: float = math.inf
 
 
 # Less effort finds less, but never accuses more often. A nightly run draws new numbers each night,
 # and so has many more chances to be wrong: it takes each with a hundredth of the probability.
 PROFILES = {
-    "quick": Effort(samples=30_000, alpha=1e-6),
-    "ci": Effort(samples=300_000, alpha=1e-6),
-    "nightly": Effort(samples=3_000_000, alpha=1e-8),
+    "quick": Effort(samples=DefaultSamples(30_000), alpha=1e-6, seconds=30.0),
+    "ci": Effort(samples=DefaultSamples(300_000), alpha=1e-6, seconds=300.0),
+    "nightly": Effort(samples=DefaultSamples(3_000_000), alpha=1e-8, seconds=3_600.0),
 }
 DEFAULT_PROFILE = "ci"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What an assertion makes of its audits, of which the last decides.
+
+    `problem` names what is wrong (`dpaudit.report.PROBLEMS`), if anything; `fails` tells whether
+    that fails the test, and `says` why, in one line, where the verdict does not say it. `expected`
+    marks an assertion that asks for a refutation.
+    """
+
+    audits: Sequence[Audit | InsideAudit]
+    problem: str | None = None
+    fails: bool = False
+    says: str = ""
+    expected: bool = False
 
 
 def _ignore(_: object) -> None:
@@ -46,14 +73,16 @@ class AssertionSettings:
     """What one assertion is given by the run. Outside a test run: the default effort only.
 
     `test` names the assertion in the run, `seed` is used if no rng is given, `folder` keeps
-    counterexamples. `note` gets the audits made, the one that decided last; `warn` gets problems.
+    counterexamples. `fail_on` is what fails an assertion that does not say so. `note` gets what was
+    found, before the test fails; `warn` gets problems.
     """
 
     effort: Effort = PROFILES[DEFAULT_PROFILE]
     test: str = ""
     seed: int | None = None
     folder: Path | None = None
-    note: Callable[[Sequence[Audit]], None] = _ignore
+    fail_on: FailOn = "refuted"
+    note: Callable[[Judgement], None] = _ignore
     warn: Callable[[str], None] = _ignore
 
 

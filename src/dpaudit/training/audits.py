@@ -18,6 +18,7 @@ from dpaudit.mechanism import (
     Mechanism,
     Pending,
     asked_ahead,
+    audited_code,
     caller_for,
     target_of,
 )
@@ -86,7 +87,7 @@ def audit(
     entropy, began = entropy_of(rng), time.perf_counter()
     if runs == 1:
         refuse_hopeless(training.canaries.count, training.claim, assume=assume, alpha=alpha)
-    scored = _Scored(training)
+    scored, code = _Scored(training), audited_code(training.run)
     mechanism = Mechanism(name=training.name, function=scored, target=target_of(training.run))
     planned, seen, interrupted = int(runs), [], False
     with opened(store) as kept, caller_for(mechanism, workers=workers, executor=executor) as caller:
@@ -112,6 +113,7 @@ def audit(
         neighbours=training.neighbours,
         seed=entropy,
         target=mechanism.target,
+        code=code,
     )
     spent = time.perf_counter() - began
     found = audit_of_runs(

@@ -11,12 +11,14 @@ import numpy as np
 from dpaudit._version import __version__
 from dpaudit.architecture import Claim
 from dpaudit.arrays import Floats, Labels
+from dpaudit.mechanism import NO_CODE, AuditedCode
 from dpaudit.results import (
     TRAINING,
     Audit,
     Evidence,
     Finding,
     OutputHistogram,
+    Provenance,
     TrainingEvidence,
     goal_of,
     software_in_use,
@@ -48,6 +50,7 @@ class Audited:
     neighbours: str
     seed: int
     target: str | None = None
+    code: AuditedCode = NO_CODE
 
 
 def concluded(
@@ -99,6 +102,7 @@ def concluded(
         target=audited.target,
         software=software_in_use(),
         training=seen,
+        provenance=Provenance.now(audited.code, seconds=seconds),
     )
 
 

@@ -13,7 +13,7 @@ from dpaudit.architecture import Claim
 from dpaudit.arrays import Floats, Labels
 from dpaudit.errors import InvalidMechanism
 from dpaudit.integrations import opacus_claim, opacus_seeded, opacus_undone
-from dpaudit.mechanism import name_of
+from dpaudit.mechanism import name_of, name_with_parameters
 from dpaudit.results import Null
 from dpaudit.training.batches import Batches, check_loader, is_poisson, loader_with
 from dpaudit.training.canaries import Canaries
@@ -108,7 +108,7 @@ def of_opacus(
     if claim is None:
         claim = opacus_claim(train, engine=engine, **objects)
     return Training(
-        name=name_of(train),
+        name=name_with_parameters(train),
         claim=claim,
         canaries=canaries,
         run=_Run(train=train, inserted=inserted, **objects),

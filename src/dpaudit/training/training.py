@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit.architecture import Claim
 from dpaudit.arrays import Counts, Floats, Labels
 from dpaudit.errors import InvalidOutput, WrongLength
-from dpaudit.mechanism import name_of
+from dpaudit.mechanism import name_of, name_with_parameters
 from dpaudit.results import Null
 from dpaudit.training.canaries import Canaries
 
@@ -106,7 +106,7 @@ def of_loop(
     """
     run = _Loop(train=train, insert=insert, score=score)
     return Training(
-        name=name_of(train) if name is None else name,
+        name=name_with_parameters(train) if name is None else name,
         claim=claim,
         canaries=canaries,
         run=run,

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from dpaudit.report.figures.canvas import FigureKind
 from dpaudit.report.figures.curves import CURVE, TRADE_OFF
 from dpaudit.report.figures.draws import EVIDENCE, NO_OUTPUTS, OUTPUTS, SEARCH, outlines
+from dpaudit.report.figures.releases import RELEASES
 from dpaudit.report.figures.trainings import ERRORS, SCORES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from dpaudit.inside import InsideAudit
     from dpaudit.results import Audit
 
 
@@ -54,6 +56,19 @@ class Plots:
     def trade_off(self) -> Figure:
         """False negatives over false positives: the claim's region and the certified event."""
         return TRADE_OFF.draw(self.audit)
+
+
+@dataclass(frozen=True, slots=True)
+class InsidePlots:
+    """The figures of one audit inside. They need the extra `report`."""
+
+    found: InsideAudit
+
+    def releases(self) -> Figure:
+        """The loss of each release of the worst transcript; ValueError if none was recorded."""
+        if self.found.worst is None or not self.found.worst.releases:
+            raise ValueError(f"No release was recorded: {self.found.reason or 'no transcript'}.")
+        return RELEASES.draw(self.found)
 
 
 def kinds_of(audit: Audit) -> list[FigureKind]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dpaudit.results import Audit
 
 INK, MUTED, RULE, PAPER = "#1d2733", "#5a6570", "#d5dae0", "#fffffe"
 DATA_COLOURS = DATA, DATA_PALE = "#0b62a8", "#b5d3ec"
@@ -64,8 +63,8 @@ class FigureKind:
     title: str
     caption: str
     caption_without_event: str = ""  # where it differs
-    draw: Callable[[Audit], Figure]
-    alt: Callable[[Audit], str]
+    draw: Callable[[Any], Figure]
+    alt: Callable[[Any], str]
 
 
 def needed(name: str) -> Any:
@@ -82,9 +81,11 @@ def needed(name: str) -> Any:
 
 def panels(count: int = 1, *, height: float = 3.1) -> tuple[Figure, list[Axes]]:
     """A figure of panels one above the other, with plain axes."""
-    figures, matplotlib = needed("matplotlib.figure"), needed("matplotlib")
+    matplotlib = needed("matplotlib")
+    from dpaudit.report.figures.shown import ShownFigure
+
     with matplotlib.rc_context(_SETTINGS):
-        figure = figures.Figure(figsize=(WIDTH_INCHES, height), layout="constrained")
+        figure = ShownFigure(figsize=(WIDTH_INCHES, height), layout="constrained")
         found = [figure.add_subplot(count, 1, place + 1) for place in range(count)]
     for panel in found:
         panel.spines[["top", "right"]].set_visible(False)
