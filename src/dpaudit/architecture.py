@@ -288,3 +288,21 @@ class BatchTester(Protocol):
 
     def threshold(self, claim: Claim) -> float:
         """The largest divergence that the claim allows."""
+
+
+@runtime_checkable
+class SequentialTester(BatchTester, Protocol):
+    """A batch tester that looks at one pair of outputs after the other and may stop at any."""
+
+    __slots__ = ()
+
+    def pairs_until_accused(
+        self,
+        outputs: Samples,
+        neighbour_outputs: Samples,
+        claim: Claim,
+        *,
+        alpha: float,
+        rng: np.random.Generator,
+    ) -> int | None:
+        """After how many pairs it accuses the claim, in this direction; None if it never does."""

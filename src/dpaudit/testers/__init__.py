@@ -1,6 +1,6 @@
 """Testers: from two samples of outputs to a verdict on a claim."""
 
-from dpaudit.architecture import BatchTester
+from dpaudit.architecture import BatchTester, SequentialTester
 from dpaudit.testers.dp_auditorium import from_dp_auditorium
 from dpaudit.testers.event_bound import Curve
 from dpaudit.testers.event_choice import HeldOutScores, levels_of, ranked
@@ -13,9 +13,11 @@ from dpaudit.testers.tester import (
     BettingTester,
     Examiner,
     Finding,
+    Method,
     Outcome,
     Trials,
     TwoSidedTest,
     is_batch_tester,
+    method_of,
     share_of_alpha,
 )

@@ -30,6 +30,55 @@ METHODS = ("lower_bound", "threshold")  # of a batch tester
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """Where a tester comes from, what it assumes, and what its accusations are worth.
+
+    - `"exact"`: a claim that holds is accused with probability at most alpha, whatever the number
+      of outputs.
+    - `"asymptotic"`: that holds in the limit of many outputs only.
+    - `"none"`: nothing is proved.
+
+    Only an exact tester refutes; the others suspect. The assumptions are those beyond independent
+    outputs, each a short sentence.
+
+    >>> Method(source="Welch 1947", guarantee="asymptotic").refutes
+    False
+    """
+
+    source: str
+    guarantee: Literal["exact", "asymptotic", "none"]
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choices(self, guarantee=("exact", "asymptotic", "none"))
+
+    @property
+    def refutes(self) -> bool:
+        """Whether an accusation refutes the claim."""
+        return self.guarantee == "exact"
+
+
+_AS_PROMISED = Method(
+    source="",
+    guarantee="exact",
+    assumptions=("Its bound is too high with probability at most alpha, as its author promises.",),
+)
+
+
+def method_of(tester: object) -> Method:
+    """The `method` a tester states on its class; for one that states none, what it promises.
+
+    >>> from dpaudit.testers import MMDTester
+    >>> method_of(MMDTester()).guarantee
+    'exact'
+    """
+    stated = getattr(tester, "method", _AS_PROMISED)
+    if not isinstance(stated, Method):
+        raise TypeError(f"method of {tester!r} must be a dpaudit.testers.Method, got {stated!r}.")
+    return stated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BettingTester:
     """The default tester: bet on the label, draw by draw, until the wealth refutes the claim.
 
