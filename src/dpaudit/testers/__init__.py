@@ -2,6 +2,7 @@
 
 from dpaudit.architecture import BatchTester, SequentialTester
 from dpaudit.testers.dp_auditorium import from_dp_auditorium
+from dpaudit.testers.dp_sniper import DPSniper
 from dpaudit.testers.event_bound import Curve
 from dpaudit.testers.event_choice import HeldOutScores, levels_of, ranked
 from dpaudit.testers.histogram import HistogramTester, Partition, candidates, grid, whole
