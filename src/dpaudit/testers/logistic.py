@@ -24,8 +24,8 @@ class PlainLogistic:
     """Linear log-odds of the standardised numbers of an output, or of the 64 bits of each number.
 
     The mean loss is charged `ridge` times the sum of the squared weights, that of the constant
-    among them as published; both sides weigh the same. It has scikit-learn's methods, so that words become columns of 0 and 1 as for anyone's own
-    classifier.
+    among them, as published; both sides weigh the same. It has scikit-learn's methods, so that
+    words become columns of 0 and 1, as for anyone's own classifier.
 
     >>> rng = np.random.default_rng(0)
     >>> labels = rng.random(2000) < 0.5
