@@ -7,23 +7,33 @@ from typing import Any
 
 import numpy as np
 import pytest
-from samples import SIZE, examine, laplace
+from samples import SIZE, examine, laplace, normal
 from scipy import stats
 
 from dpaudit.arrays import Floats
 from dpaudit.bounds import fisher_log_tail, proportion_lower, proportion_upper
-from dpaudit.claims import ApproxDP, GaussianDP, Profile, PureDP
+from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
 from dpaudit.errors import Underpowered, UnsupportedClaim
 from dpaudit.guessing import LabelledRows
 from dpaudit.outputs import MISSING, NAN, Encoder, Table
-from dpaudit.testers import DPSniper, Examiner, StatDP, method_of
+from dpaudit.testers import (
+    DeltaSiege,
+    DPSniper,
+    Examiner,
+    NearestNeighbours,
+    StatDP,
+    method_of,
+)
+from dpaudit.testers.delta_siege import epsilon_of_noise, gaussian_mu
 from dpaudit.testers.dp_sniper import top_share
+from dpaudit.testers.event_bound import curve_finding
 from dpaudit.testers.logistic import PlainLogistic, bits_of
+from dpaudit.testers.nearest_neighbours import NeighbourVotes, error_box, half_width
 from dpaudit.testers.statdp import thinned_p_value
 from dpaudit.testers.statdp_events import counted_events, described
 from dpaudit.testing import check_tester
 
-TESTERS = [StatDP(), DPSniper()]
+TESTERS = [StatDP(), DPSniper(), DeltaSiege(), NearestNeighbours()]
 each_tester = pytest.mark.parametrize("tester", TESTERS, ids=lambda one: type(one).__name__)
 
 
@@ -277,6 +287,149 @@ def test_dp_sniper_refuses_whole_profiles() -> None:
     for claim in (GaussianDP(1.0), Profile(PureDP(1.0).delta)):
         with pytest.raises(UnsupportedClaim, match="DPSniper bounds an epsilon"):
             examine(DPSniper(), laplace(1.0), laplace(0.0), claim)
+
+
+# --- Delta-Siege ----------------------------------------------------------------------------------
+
+EVERY_CLAIM = [PureDP(0.3), ApproxDP(0.3, 0.05), GaussianDP(0.5), ZCDP(0.1), RenyiDP(2.0, 0.2)]
+
+
+@pytest.mark.parametrize("tester", [DeltaSiege(), NearestNeighbours()], ids=repr)
+@pytest.mark.parametrize("claim", EVERY_CLAIM, ids=str)
+def test_gaussian_noise_is_refuted_where_it_breaks_a_claim(tester: Examiner, claim: Any) -> None:
+    finding = examine(tester, *normal(12_000), claim)
+    assert finding.lower_bound > tester.threshold(claim)
+    assert finding.strength_lower is not None
+    assert finding.strength_lower > claim.strength
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0, 12.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-3, 0.2])
+def test_noise_and_epsilon_are_inverse_on_a_frontier(epsilon: float, delta: float) -> None:
+    mu = gaussian_mu(ApproxDP(epsilon, delta))
+    assert GaussianDP(mu).delta(epsilon) == pytest.approx(delta, rel=1e-6)
+    assert GaussianDP(mu).delta(epsilon) >= delta  # the weaker of two nearly equal claims
+    assert epsilon_of_noise(mu, delta) == pytest.approx(epsilon, rel=1e-6)
+    assert epsilon_of_noise(0.0, delta) == 0.0
+
+
+def test_the_whole_frontier_refutes_noise_that_its_own_point_does_not() -> None:
+    """At delta = 1e-6 few draws say nothing; elsewhere on the frontier they do."""
+    claim = ApproxDP(2.0, 1e-6)
+    mu = gaussian_mu(claim)
+    ones, zeros = 1.5 * mu + rng(0).normal(size=30_000), rng(1).normal(size=30_000)
+    alone, whole = DeltaSiege(), DeltaSiege(family="gaussian")
+    assert examine(alone, ones, zeros, claim).lower_bound <= alone.threshold(claim)
+    found = examine(whole, ones, zeros, claim)
+    assert found.lower_bound > whole.threshold(claim) == 0.0
+    assert found.strength_lower is not None
+    assert 2.0 < found.strength_lower < epsilon_of_noise(1.5 * mu, 1e-6)
+    same = examine(whole, ones, zeros, GaussianDP(mu))
+    assert same.strength_lower is not None
+    assert epsilon_of_noise(same.strength_lower, 1e-6) == pytest.approx(found.strength_lower)
+
+
+def test_read_as_gaussian_a_mechanism_of_another_kind_is_accused() -> None:
+    """It keeps its claim exactly, and says for sure with probability delta: what was assumed."""
+    claim = ApproxDP(0.5, 0.2)
+    tail, body = 0.2, 0.8 / (1.0 + math.exp(-0.5))
+    chances = [tail, body, 0.8 - body, 0.0]
+    ones = rng(0).choice(4, size=40_000, p=chances)
+    zeros = rng(1).choice(4, size=40_000, p=chances[::-1])
+    for family, accused in (("claim", False), ("gaussian", True)):
+        tester = DeltaSiege(family=family)  # type: ignore[arg-type]
+        found = examine(tester, -ones, -zeros, claim, alpha=1e-7)
+        assert (found.lower_bound > tester.threshold(claim)) is accused
+    assert "Gaussian" in " ".join(method_of(DeltaSiege()).assumptions)
+
+
+def test_the_bits_of_floats_show_what_their_values_hide() -> None:
+    """Halves on one side, halves less a rounding error on the other."""
+    ones = rng(0).integers(100, size=8_000) / 2.0 + 1.0
+    zeros = np.nextafter(rng(1).integers(100, size=8_000) / 2.0 + 1.0, 0.0)
+    claim = PureDP(1.0)
+    assert examine(DeltaSiege(), ones, zeros, claim).lower_bound <= 0.0
+    assert examine(DeltaSiege(features="bits"), ones, zeros, claim).lower_bound > 0.9
+
+
+def test_unknown_settings_of_delta_siege_are_errors() -> None:
+    for settings in ({"features": "words"}, {"family": "laplace"}):
+        with pytest.raises(ValueError, match="must be one of"):
+            DeltaSiege(**settings)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedClaim, match="no Gaussian noise is"):
+        DeltaSiege(family="gaussian").threshold(ApproxDP(1.0, 0.0))
+
+
+# --- nearest neighbours ---------------------------------------------------------------------------
+
+
+def test_the_box_is_that_of_hoeffding() -> None:
+    width = math.sqrt(math.log(4.0 / 0.05) / 2_000.0)
+    assert half_width(1_000, 0.05) == pytest.approx(width, rel=1e-12)
+    inside, outside = error_box(0.7, 0.2, (width, 2.0 * width)).events
+    assert inside == pytest.approx((0.7 - width, 0.2 + 2.0 * width))
+    assert outside == pytest.approx((0.8 - 2.0 * width, 0.3 + width))
+    assert error_box(0.01, 0.99, (0.1, 0.1)).events == ((0.0, 1.0), (0.0, 1.0))
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0, 2.5])
+def test_a_box_refutes_where_it_lies_below_the_trade_off_curve(mu: float) -> None:
+    """For Gaussian noise the curve is `Phi(Phi^-1(1 - a) - mu)`; corners by it are clear."""
+    for rate in (0.01, 0.1, 0.4, 0.7, 0.95):
+        allowed = float(stats.norm.cdf(stats.norm.isf(rate) - mu))
+        for error, refuted in ((0.97 * allowed, True), (1.03 * allowed, False)):
+            found = curve_finding(GaussianDP(mu), error_box(1.0 - error, rate, (0.0, 0.0)))
+            assert (found.lower_bound > 0.0) is refuted, (rate, error)
+
+
+def test_a_certain_leak_is_certified_up_to_its_box() -> None:
+    tester = NearestNeighbours()
+    found = examine(tester, np.zeros(4_000), np.ones(4_000), PureDP(1.0))
+    assert found == tester.best(PureDP(1.0), 4_000, 4_000, alpha=0.025)
+    width = half_width(2_000, 0.025)
+    assert found.strength_lower == pytest.approx(math.log((1.0 - width) / width), abs=1e-6)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("wanted", [1, 4, None])
+def test_votes_are_those_of_scikit_learn(columns: int, wanted: int | None) -> None:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    rows, asked = rng(0).normal(size=(401, columns)), rng(1).normal(size=(150, columns))
+    labels = (rng(2).random(401) < 0.4).astype(np.int64)
+    votes = NeighbourVotes(wanted)
+    votes.fit(rows, labels)
+    size = {1: 1, 4: 5, None: 201}[wanted]  # 10 sqrt(401) is more than half; odd, so no ties
+    theirs = KNeighborsClassifier(n_neighbors=size).fit(rows, labels)
+    assert votes.predict_proba(asked) == pytest.approx(theirs.predict_proba(asked))
+    assert votes.predict_proba(asked[:0]).shape == (0, 2)
+
+
+def test_ten_square_roots_are_asked() -> None:
+    votes = NeighbourVotes(None)
+    votes.fit(np.arange(10_000.0)[:, None], np.arange(10_000) // 5_000)
+    assert votes.predict_proba(np.array([[5_000.0]]))[0, 1] == pytest.approx(501 / 1_001)
+
+
+def test_an_interaction_of_two_columns_is_found_by_neighbours() -> None:
+    bits = rng(0).integers(2, size=(4_000, 2))
+    noise = rng(1).laplace(size=(4_000, 2)) / 9
+    equal = np.column_stack([bits[:, 0], bits[:, 0]])
+    assert examine(NearestNeighbours(), equal + noise, bits + noise[::-1]).lower_bound > 0.2
+
+
+@pytest.mark.parametrize("neighbours", [0, 2.0, True])
+def test_an_unknown_number_of_neighbours_is_an_error(neighbours: Any) -> None:
+    with pytest.raises(ValueError, match="neighbours must be a whole number"):
+        NearestNeighbours(neighbours=neighbours)
+
+
+def test_a_user_s_claim_is_tested_without_a_strength() -> None:
+    claim: Claim = Profile(GaussianDP(0.4).delta)
+    for tester in (DeltaSiege(), NearestNeighbours()):
+        finding = examine(tester, *normal(12_000), claim)
+        assert finding.lower_bound > tester.threshold(claim) == 0.0
+        assert finding.strength_lower is None
 
 
 # --- plain logistic regression --------------------------------------------------------------------
