@@ -352,6 +352,17 @@ def test_the_bits_of_floats_show_what_their_values_hide() -> None:
     assert examine(DeltaSiege(features="bits"), ones, zeros, claim).lower_bound > 0.9
 
 
+def test_the_bits_of_the_first_sixteen_columns_are_seen() -> None:
+    """With those of all, a fit would take the cube of 64 times their number."""
+    rows = rng(0).normal(size=(100, 40))
+    model = PlainLogistic(features="bits", ridge=1e-4)
+    model.fit(rows, np.arange(100) % 2)
+    for column, seen in ((15, True), (16, False)):
+        moved = rows.copy()
+        moved[:, column] *= -3.0
+        assert np.array_equal(model.predict_proba(moved), model.predict_proba(rows)) is not seen
+
+
 def test_unknown_settings_of_delta_siege_are_errors() -> None:
     for settings in ({"features": "words"}, {"family": "laplace"}):
         with pytest.raises(ValueError, match="must be one of"):

@@ -45,9 +45,9 @@ class DeltaSiege(HeldOutTester):
       its claim. The strength is the epsilon at the same delta for the noise refuted.
 
     `features` says what the logistic regression sees: `"values"`, the standardised numbers; or
-    `"bits"`, as published, the 64 bits of every number. Bits are not the default, because noise
-    that keeps a claim as a real number mostly breaks it as a float, and an audit asks about real
-    numbers unless it is told otherwise.
+    `"bits"`, as published, the 64 bits of each of the first 16 numbers. Bits are not the default,
+    because noise that keeps a claim as a real number mostly breaks it as a float, and an audit asks
+    about real numbers unless it is told otherwise.
 
     A seventh of the outputs learns, one chooses the threshold and five certify, as published. The
     published code also takes the better of the two directions; an audit halves alpha for them.

@@ -17,11 +17,12 @@ _MAX_DESIGN_CELLS = 2e7  # numbers in a design: rows beyond are not learned from
 _CELLS_AT_ONCE = 4e6  # scored
 _FITS = 2  # of a few Newton steps each, the second from where the first ended
 _BITS = 64  # of a float
+_MAX_BIT_COLUMNS = 16  # whose bits are features: a fit takes the cube of their number
 
 
 @dataclass(eq=False)
 class PlainLogistic:
-    """Linear log-odds of the standardised numbers of an output, or of the 64 bits of each number.
+    """Linear log-odds of the standardised numbers of an output, or of the bits of its first 16.
 
     The mean loss is charged `ridge` times the sum of the squared weights, that of the constant
     among them, as published; both sides weigh the same. It has scikit-learn's methods, so that
@@ -44,7 +45,7 @@ class PlainLogistic:
         self._unit = np.maximum(np.abs(rows).max(axis=0, initial=0.0), 1e-300)
         self._centre, spread = ((rows / self._unit).mean(axis=0), (rows / self._unit).std(axis=0))
         self._spread = np.where(spread > 0.0, spread, np.inf)  # a constant column says nothing
-        width = rows.shape[1] * (_BITS if self.features == "bits" else 1) + 1
+        width = self._design(rows[:1]).shape[1]
         some = slice(max(int(_MAX_DESIGN_CELLS / width), 1))
         data = labels[some] == 1
         weights = balanced_weights(data)
@@ -68,7 +69,7 @@ class PlainLogistic:
         """One row of features for each output; the last is 1."""
         ones = np.ones((len(rows), 1))
         if self.features == "bits":
-            return np.hstack([bits_of(rows), ones])
+            return np.hstack([bits_of(rows[:, :_MAX_BIT_COLUMNS]), ones])
         with np.errstate(over="ignore"):
             away = (rows / self._unit - self._centre) / self._spread
         return np.hstack([np.clip(np.nan_to_num(away), -1e9, 1e9), ones])

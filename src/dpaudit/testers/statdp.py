@@ -33,10 +33,10 @@ class StatDP(HeldOutTester):
     If `P(A) <= e^epsilon Q(A)`, hits of the data that are kept with probability `e^-epsilon` are no
     likelier than hits of the neighbour, which Fisher's exact test asks. The event is the one with
     the smallest p-value in a sixth of the outputs, as published: a value or word of one coordinate
-    if it has few, else an interval between ten cuts; the same of the mean, the least and the
-    largest number of a row, of how many entries it has and how often each value occurs in it, and
-    these two together with a coordinate. The published post-processing that compares an output with
-    the one without noise needs the code, and is left out.
+    if it has few, else an interval between ten cuts; the same of what is computed from a row (its
+    mean, least and largest number, how many entries it has, how often 0, 1, -1, None, NaN or an
+    infinity occurs in it), and a count together with a number. The published post-processing that
+    compares an output with the one without noise needs the code, and is left out.
 
     The p-value is the mean over `thinnings`, 200 as published, and counts twice: a mean of p-values
     is a valid one only then. `thinnings=1` is the plain test, which more often turns on luck. It

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from dpaudit.outputs import MISSING, WORDS, Table
 _FEW_VALUES = 0.002  # of the outputs: a coordinate with fewer values has them as events
 _CUTS = 10  # evenly spaced over
 _DENSEST = 0.7  # of the outputs, in the narrowest range that holds so many
-_MAX_CATEGORIES = 10  # values that are counted in a row
+_SUMMARIES = 3  # columns of the mean, the least and the largest number
+_COUNTED_VALUES = (0.0, 1.0, -1.0)  # false, true, and a mark for what was not answered
 
-Cells = Index  # of each row; -1: in no cell
+Cells: TypeAlias = Index  # of each row; -1: in no cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,30 +73,22 @@ def counted_events(learned: LabelledRows) -> tuple[list[PlainEvent], Index, Inde
     plain = [part for column in range(rows.columns) for part in _partitions(rows, column)]
     counting = [part for part in plain if part.column >= columns + _SUMMARIES and not part.ordered]
     numeric = [part for part in plain if part.ordered and part.column < columns + _SUMMARIES]
-    events: list[PlainEvent] = []
-    hits: list[Index] = []
     cells = {id(part): part.cells(rows) for part in plain}
-    everything = np.zeros(len(labels), dtype=np.intp)
-    for part in plain:
-        _add(events, hits, part, None, 1, cells[id(part)], everything, labels)
-    for outer in counting:
-        for part in numeric:
-            _add(events, hits, part, outer, outer.count, cells[id(part)], cells[id(outer)], labels)
+    counted = [_runs(part, None, cells, labels) for part in plain]
+    counted += [_runs(part, outer, cells, labels) for outer in counting for part in numeric]
+    events = [event for some, _ in counted for event in some]
     if not events:  # rows of nothing, such as ()
         empty = Partition(column=0, edges=np.empty(0), ordered=False)
         return [PlainEvent(empty, 0, 0, None)], np.zeros(1, np.intp), np.zeros(1, np.intp)
-    ones, zeros = np.concatenate(hits, axis=1)
+    ones, zeros = np.concatenate([hits for _, hits in counted], axis=1)
     return events, ones, zeros
-
-
-_SUMMARIES = 3  # columns of the mean, the least and the largest number
 
 
 def described(table: Table) -> Table:
     """The coordinates, and with several of them what is computed from a row.
 
     These are the mean, the least and the largest of its numbers, how many entries it has, and how
-    often each frequent value, None, NaN and infinity occurs. Each is a function of its row alone.
+    often NaN, the infinities, None, 0, 1 and -1 occur. Each is a function of its row alone.
 
     >>> described(Table(np.array([[1.0, 0.0, 3.0]]), None)).numbers[0, 3:7].tolist()
     [1.3333333333333333, 0.0, 3.0, 3.0]
@@ -117,9 +111,6 @@ def described(table: Table) -> Table:
     extra_codes = np.full(extra.shape, -1, dtype=np.int32)
     extra_codes[:, :_SUMMARIES] = np.where(many > 0, -1, MISSING)[:, None]
     return Table(np.hstack([numbers, extra]), np.hstack([codes, extra_codes]))
-
-
-_COUNTED_VALUES = (0.0, 1.0, -1.0)  # false, true, and a mark for what was not answered
 
 
 def _partitions(rows: Table, column: int) -> Iterator[Partition]:
@@ -149,35 +140,28 @@ def _cuts(ordered: Floats) -> Floats:
         return np.asarray(low * (1.0 - steps) + high * steps)
 
 
-def _add(
-    events: list[PlainEvent],
-    hits: list[Index],
-    part: Partition,
-    outer: Partition | None,
-    groups: int,
-    cells: Cells,
-    group: Cells,
-    labels: Labels,
-) -> None:
-    """Count all runs of cells, within each cell of the outer partition."""
-    known = (cells >= 0) & (group >= 0)
-    place = (labels[known] * groups + group[known]) * part.count + cells[known]
+def _runs(
+    part: Partition, outer: Partition | None, cells_of: dict[int, Cells], labels: Labels
+) -> tuple[list[PlainEvent], Index]:
+    """The runs of cells, within each cell of the outer partition if there is one, and their hits.
+
+    The hits are those on the data and those on the neighbour, by cumulative sums.
+    """
+    cells = cells_of[id(part)]
+    group = np.zeros_like(cells) if outer is None else cells_of[id(outer)]
+    groups, known = 1 if outer is None else outer.count, (cells >= 0) & (group >= 0)
+    place = (~labels[known] * groups + group[known]) * part.count + cells[known]
     counts = np.bincount(place, minlength=2 * groups * part.count)
     sums = np.zeros((2, groups, part.count + 1), dtype=np.intp)
     sums[:, :, 1:] = np.cumsum(counts.reshape(2, groups, part.count), axis=2)
     if part.ordered:
         first, stop = np.triu_indices(part.count + 1, 1)
     else:
-        first = np.arange(part.count)
-        stop = first + 1
-    inside = sums[::-1][:, :, stop] - sums[::-1][:, :, first]  # the data first
-    hits.append(inside.reshape(2, -1))
-    for cell in range(groups):
-        within = None if outer is None else (outer, cell)
-        events += [
-            PlainEvent(part, low, high, within)
-            for low, high in zip(first.tolist(), stop.tolist(), strict=True)
-        ]
+        first, stop = np.arange(part.count), np.arange(part.count) + 1
+    hits = (sums[:, :, stop] - sums[:, :, first]).reshape(2, -1)
+    ends = list(zip(first.tolist(), stop.tolist(), strict=True))
+    within = [None if outer is None else (outer, cell) for cell in range(groups)]
+    return [PlainEvent(part, low, high, each) for each in within for low, high in ends], hits
 
 
 def _found(edges: Floats, values: Floats, known: Labels) -> Cells:
