@@ -1,4 +1,7 @@
-"""Delta-Siege: the event that breaks the whole frontier of a noise, not one point of it."""
+"""Delta-Siege: the event that breaks the whole frontier of a noise, not one point of it.
+
+What it refutes, and under which null, is in docs/mathematics.md, section 7.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DP-Sniper: the surest outputs of a classifier, as many as have a given probability elsewhere."""
+"""DP-Sniper: the surest outputs of a classifier, as many as have a given probability elsewhere.
+
+The proof that its bound holds is in docs/mathematics.md, section 7.
+"""
 
 from __future__ import annotations
 

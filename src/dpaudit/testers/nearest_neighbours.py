@@ -1,4 +1,7 @@
-"""A nearest-neighbour auditor: the errors of a classifier, in a box below the trade-off curve."""
+"""A nearest-neighbour auditor: the errors of a classifier, in a box below the trade-off curve.
+
+The proof that the box refutes is in docs/mathematics.md, section 7.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""StatDP: an event that is easy to say, and Fisher's exact test of its thinned hits."""
+"""StatDP: an event that is easy to say, and Fisher's exact test of its thinned hits.
+
+The proof that its p-value is one is in docs/mathematics.md, section 7.
+"""
 
 from __future__ import annotations
 

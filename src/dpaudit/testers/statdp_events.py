@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -12,17 +11,16 @@ from dpaudit.arrays import Floats, Index, Labels
 from dpaudit.guessing import LabelledRows
 from dpaudit.outputs import MISSING, WORDS, Table
 
-_FEW_VALUES = 0.002  # of the outputs: a coordinate with fewer values has them as events
+_FEW_VALUES = 0.002  # of the outputs of a side: a coordinate with fewer values has them as events
+_ALWAYS_FEW = 2  # values, however few the outputs
 _CUTS = 10  # evenly spaced over
 _DENSEST = 0.7  # of the outputs, in the narrowest range that holds so many
 _SUMMARIES = 3  # columns of the mean, the least and the largest number
 _COUNTED_VALUES = (0.0, 1.0, -1.0)  # false, true, and a mark for what was not answered
 
-Cells: TypeAlias = Index  # of each row; -1: in no cell
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Partition:
+class ColumnCells:
     """Cells of one column of `described` rows: values or codes one by one, or the gaps of cuts."""
 
     column: int
@@ -35,8 +33,8 @@ class Partition:
         """How many cells there are."""
         return len(self.edges) + self.ordered
 
-    def cells(self, table: Table) -> Cells:
-        """The cell of each row."""
+    def of(self, table: Table) -> Index:
+        """The cell of each row; -1: in none."""
         codes = table.codes()[:, self.column]
         if self.of_codes:
             return _found(self.edges, codes.astype(np.float64), codes >= 0)
@@ -48,21 +46,21 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainEvent:
-    """A run of cells of a partition, perhaps within one cell of another."""
+    """A run of cells of a column, perhaps within one cell of another column."""
 
-    partition: Partition
+    cells: ColumnCells
     first: int
     stop: int
-    within: tuple[Partition, int] | None
+    within: tuple[ColumnCells, int] | None
 
     def holds(self, table: Table) -> Labels:
         """Tell for each output whether it is inside."""
         rows = described(table)
-        cells = self.partition.cells(rows)
+        cells = self.cells.of(rows)
         inside = (cells >= self.first) & (cells < self.stop)
         if self.within is not None:
-            partition, cell = self.within
-            inside &= partition.cells(rows) == cell
+            outer, cell = self.within
+            inside &= outer.of(rows) == cell
         return np.asarray(inside)
 
 
@@ -70,15 +68,15 @@ def counted_events(learned: LabelledRows) -> tuple[list[PlainEvent], Index, Inde
     """All events that the outputs suggest, with their hits on the data and on the neighbour."""
     rows, labels = described(learned.table), learned.labels
     columns = learned.table.columns
-    plain = [part for column in range(rows.columns) for part in _partitions(rows, column)]
+    plain = [part for column in range(rows.columns) for part in _cells_of(rows, column)]
     counting = [part for part in plain if part.column >= columns + _SUMMARIES and not part.ordered]
     numeric = [part for part in plain if part.ordered and part.column < columns + _SUMMARIES]
-    cells = {id(part): part.cells(rows) for part in plain}
+    cells = {id(part): part.of(rows) for part in plain}
     counted = [_runs(part, None, cells, labels) for part in plain]
     counted += [_runs(part, outer, cells, labels) for outer in counting for part in numeric]
     events = [event for some, _ in counted for event in some]
     if not events:  # rows of nothing, such as ()
-        empty = Partition(column=0, edges=np.empty(0), ordered=False)
+        empty = ColumnCells(column=0, edges=np.empty(0), ordered=False)
         return [PlainEvent(empty, 0, 0, None)], np.zeros(1, np.intp), np.zeros(1, np.intp)
     ones, zeros = np.concatenate([hits for _, hits in counted], axis=1)
     return events, ones, zeros
@@ -113,20 +111,20 @@ def described(table: Table) -> Table:
     return Table(np.hstack([numbers, extra]), np.hstack([codes, extra_codes]))
 
 
-def _partitions(rows: Table, column: int) -> Iterator[Partition]:
+def _cells_of(rows: Table, column: int) -> Iterator[ColumnCells]:
     """The words of a column, and its values if they are few, else the gaps between cuts."""
     codes = rows.codes()[:, column]
     words = np.unique(codes[codes >= 0]).astype(np.float64)
     if len(words):
-        yield Partition(column, words, ordered=False, of_codes=True)
+        yield ColumnCells(column, words, ordered=False, of_codes=True)
     numbers = np.sort(rows.numbers[codes < 0, column])
     if len(numbers) == 0:
         return
     values = np.unique(numbers)
-    if len(values) < max(_FEW_VALUES * len(rows) / 2.0, 3.0):
-        yield Partition(column, values, ordered=False)
+    if len(values) <= _ALWAYS_FEW or len(values) < _FEW_VALUES * len(rows) / 2.0:
+        yield ColumnCells(column, values, ordered=False)
     else:
-        yield Partition(column, np.unique(_cuts(numbers)), ordered=True)
+        yield ColumnCells(column, np.unique(_cuts(numbers)), ordered=True)
 
 
 def _cuts(ordered: Floats) -> Floats:
@@ -141,9 +139,9 @@ def _cuts(ordered: Floats) -> Floats:
 
 
 def _runs(
-    part: Partition, outer: Partition | None, cells_of: dict[int, Cells], labels: Labels
+    part: ColumnCells, outer: ColumnCells | None, cells_of: dict[int, Index], labels: Labels
 ) -> tuple[list[PlainEvent], Index]:
-    """The runs of cells, within each cell of the outer partition if there is one, and their hits.
+    """The runs of cells, within each cell of the outer column if there is one, and their hits.
 
     The hits are those on the data and those on the neighbour, by cumulative sums.
     """
@@ -164,7 +162,7 @@ def _runs(
     return [PlainEvent(part, low, high, each) for each in within for low, high in ends], hits
 
 
-def _found(edges: Floats, values: Floats, known: Labels) -> Cells:
+def _found(edges: Floats, values: Floats, known: Labels) -> Index:
     """The place of each value among ordered ones; -1 where it is not there or not known."""
     if len(edges) == 0:
         return np.full(len(values), -1)
