@@ -42,7 +42,9 @@ class StatDP(HeldOutTester):
     compares an output with the one without noise needs the code, and is left out.
 
     The p-value is the mean over `thinnings`, 200 as published, and counts twice: a mean of p-values
-    is a valid one only then. `thinnings=1` is the plain test, which more often turns on luck. It
+    is a valid one only then. `thinnings=1` is the plain test, which more often turns on luck. The
+    published code knows only the intervals below a cut, takes the mean once, and takes the side
+    with more of the tested hits for the data; here an audit tests both sides at half of alpha. It
     tests pure DP.
 
     Source: Ding, Wang, Wang, Zhang and Kifer 2018, "Detecting violations of differential privacy";
