@@ -36,6 +36,7 @@ _PURE_LOOK, _LOOK = 2, 6  # transcripts of a pair before the next one, half of t
 _FIRST_LOOK = 2  # transcripts of a new pair: many pairs differ in what they do, not in how often
 _FIRST_PAIRS = 10  # looked at before the best one is looked at again
 _SIDES_KNOWN = 10  # telling transcripts of either side, before one is recorded more often
+_CLEAR_LEAD = 3.0  # nats by which one side may have earned more: then one transcript each is enough
 _LEANING = math.log(10.0)  # under the claim, evidence gets there once in ten audits at most
 _LARGEST_SCORE = 1e6
 
@@ -219,7 +220,9 @@ class _Run:
         growths = [each.growth(mark) for each in self.directions]
         better = int(growths[1] > growths[0])
         seen = min(self.telling.get(mark, [0, 0]))
-        if seen < _SIDES_KNOWN or growths[1 - better] > 0.5 * growths[better]:
+        earned = [each.earned(mark) for each in self.directions]
+        known = _SIDES_KNOWN if abs(earned[0] - earned[1]) < _CLEAR_LEAD else 1
+        if seen < known or growths[1 - better] > 0.5 * growths[better]:
             return turn % 2
         return 1 - better if turn % _LOOK == _LOOK - 1 else better
 
