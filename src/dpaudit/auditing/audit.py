@@ -14,7 +14,7 @@ from dpaudit.auditing.budget import DEFAULT_SAMPLES, Budget
 from dpaudit.auditing.certifying_draws import Certify
 from dpaudit.auditing.pace import pace_of
 from dpaudit.auditing.run import (
-    Method,
+    Procedure,
     Run,
     Stream,
     check_arguments,
@@ -186,10 +186,10 @@ def audit(
             caller=caller,
         )
         proposals = as_finder(relation, finder, run.rng(Stream.FINDER))
-        method: Method
+        procedure: Procedure
         if isinstance(tester, BettingTester | None):
             sharpen = tester is not None and tester.after_refuting == "sharpen"
-            method = BettingLoop(run, proposals, sharpen=sharpen)
+            procedure = BettingLoop(run, proposals, sharpen=sharpen)
         else:
             trials = tester if isinstance(tester, Trials) else Trials(tester)
             if len(plan) > 1:
@@ -197,8 +197,10 @@ def audit(
                     f"the trials of a batch tester are planned for samples={plan[0]}, which cannot "
                     f"become {plan[-1]} later. Take another store."
                 )
-            method = TrialLoop(run, proposals, trials)
-        return concluded(method, described(relation), partial(simplest, run, neighbours=relation))
+            procedure = TrialLoop(run, proposals, trials)
+        return concluded(
+            procedure, described(relation), partial(simplest, run, neighbours=relation)
+        )
 
 
 def described(neighbours: Any) -> str:
