@@ -236,7 +236,7 @@ BROKEN: dict[Callable[[], Any], str] = {
     StatesAWord: "its method is 'exact'; state it on the class as dpaudit.testers.Method",
     CountsFromZero: "pairs_until_accused gave 0 of 400 pairs; give a whole number from 1 to",
     NeverSaysWhen: "says that it accuses never, and its lower bound is .* let the bound exceed",
-    SaysWhenAllAreSeen: r"it looks ahead: it accuses after \d+ pairs, and .* where only outputs after",
+    SaysWhenAllAreSeen: r"it looks ahead: it accuses after \d+ pairs, and .* where only outputs",
 }
 
 

@@ -89,8 +89,9 @@ def judged_as_expected(audits: Sequence[Audit | InsideAudit]) -> Judgement:
     """What an assertion that asks for a refutation makes of its audits."""
     if problem_of(audits[-1]) in AGAINST_THE_CLAIM:
         return Judgement(audits=audits, expected=True)
-    says = unexpected(audits[-1])
-    return Judgement(audits=audits, problem=NOT_REFUTED, fails=True, says=says, expected=True)
+    says, suspected = unexpected(audits[-1]), problem_of(audits[-1]) == SUSPECTED
+    problem = SUSPECTED if suspected else NOT_REFUTED
+    return Judgement(audits=audits, problem=problem, fails=True, says=says, expected=True)
 
 
 class TimeLimit:
