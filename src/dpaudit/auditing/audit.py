@@ -91,7 +91,8 @@ def audit(
     `tester` bets by default. Any batch tester, such as `dpaudit.testers.HockeyStickTester()` or an
     object with its two methods, is given an even share of the draws on each of 20 pairs (or on each
     of the pairs given; `dpaudit.testers.Trials(tester, count=50)` sets another number), and alpha
-    is spent over the trials.
+    is spent over the trials. A tester states what it guarantees (`dpaudit.testers.Method`). If that
+    is not exact, its accusation ends the search, refutes nothing, and the verdict is "suspected".
 
     A float output is a real number, unless `floats="bits"` lets the bets see how it is rounded
     too. That refutes nearly all noise that is added in floating point (Mironov 2012).
