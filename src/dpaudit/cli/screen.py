@@ -25,7 +25,7 @@ PLAIN_LINE_SECONDS = 10.0  # between lines of progress off a terminal, for the l
 # Not green for "not refuted": it is not an all-clear.
 STYLES = {
     **{"refuted": "bold red", "broken inside": "bold red", "not refuted": "bold cyan"},
-    **{"undecided": "bold yellow", "cannot follow": "bold yellow"},
+    **dict.fromkeys(("undecided", "suspected", "cannot follow"), "bold yellow"),
 }
 
 

@@ -5,6 +5,7 @@ from dpaudit.report.briefs import (
     CANNOT_FOLLOW,
     NOT_REFUTED,
     PROBLEMS,
+    SUSPECTED,
     TOO_WEAK,
     UNDECIDED,
     Brief,

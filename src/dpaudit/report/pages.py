@@ -133,7 +133,7 @@ def page_of(audit: Audit) -> dict[str, Any]:
     strongest = audit.strongest if audit.counterexample is None else None
     return {
         "finding": f"{wording.finding(audit)}.".replace(">=", "≥"),
-        "meaning": _VERDICTS[audit.verdict.value],
+        "meaning": wording.SUSPECTED if audit.suspected else _VERDICTS[audit.verdict.value],
         "facts": list(_facts(audit)),
         "notes": list(_notes(audit)),
         "warnings": list(_warnings(audit)),
@@ -153,7 +153,7 @@ def page_of(audit: Audit) -> dict[str, Any]:
 def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "claim", one_line(str(audit.claim), _MAX_NAME)
     yield "largest privacy loss certified", wording.least_leak(audit) or "nothing"
-    yield "false accusation", f"at most {upper(audit.alpha)}"
+    yield "false accusation", wording.false_accusation(audit)
     if audit.training is not None:
         yield "tested", audit.training.null.value
         yield "p-value", f"at most {upper(audit.evidence.p_value)}"
@@ -178,6 +178,8 @@ def _notes(audit: Audit) -> Iterator[str]:
             yield wording.CAUTION if audit.training is None else training.CAUTION
             if audit.training is None and (leaks := wording.leaks(audit)):
                 yield f"Certified: {leaks}. No smaller {audit.symbol} holds."
+        case "suspected":
+            yield from wording.suspicion(audit)
         case "undecided":
             yield from wording.undecided(audit)
 
@@ -223,7 +225,9 @@ def _searched(audit: Audit) -> Iterator[tuple[str, str]]:
             yield "detectable", detectable
         return
     yield "pairs tried", f"{audit.pairs_tried:,}"
-    yield "tester", one_line(audit.tester, _MAX_NAME)
+    yield "tester", wording.tester(audit)
+    if assumed := wording.assumptions(audit):
+        yield "assumes", assumed
     if audit.floats == "bits":
         yield "floats", wording.BITS
 

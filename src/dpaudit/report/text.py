@@ -1,7 +1,7 @@
 """An audit or a replay in one line, in a text of at most 72 columns, and while it runs.
 
-The words are *refuted*, *not refuted* and *undecided*. Lower bounds are rounded down and upper
-bounds up, so that what is printed is never more than what was proved.
+The words are *refuted*, *suspected*, *not refuted* and *undecided*. Lower bounds are rounded
+down and upper bounds up, so that what is printed is never more than what was proved.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def pair_to_pin(audit: Audit) -> Pair | None:
 
 def no_evidence(audit: Audit) -> str:
     """The warning of a test whose audit is undecided, in one line."""
-    why = " ".join(wording.undecided(audit))
-    return f"undecided: {wording.finding(audit)}. {why}".replace(GLUE, " ")
+    why = " ".join((wording.suspicion if audit.suspected else wording.undecided)(audit))
+    return f"{audit.verdict.value}: {wording.finding(audit)}. {why}".replace(GLUE, " ")
 
 
 def replayed_headline(found: Replayed) -> str:
@@ -146,6 +146,8 @@ def _meaning_of_replay(found: Replayed) -> str:
 def _findings(audit: Audit) -> list[list[str]]:
     if audit.training is not None:
         return _of_training(audit, audit.training)
+    if audit.suspected:
+        return [sentences(*wording.suspicion(audit)), _strongest(audit.strongest, "accused")]
     if audit.verdict.value == "undecided":
         return [sentences(*wording.undecided(audit)), _strongest(audit.strongest)]
     if audit.verdict.value == "not refuted":
@@ -211,8 +213,8 @@ def _simplest(audit: Audit) -> list[str]:
     ]
 
 
-def _strongest(found: PairRecord | None) -> list[str]:
-    return [] if found is None else [f"{INDENT}The strongest pair:", *pair_lines(found.pair)]
+def _strongest(found: PairRecord | None, which: str = "strongest") -> list[str]:
+    return [] if found is None else [f"{INDENT}The {which} pair:", *pair_lines(found.pair)]
 
 
 def _tallies(found: Counterexample) -> list[str]:
@@ -237,8 +239,14 @@ def _searched(audit: Audit) -> list[str]:
     searched = row("searched", f"{audit.neighbours}; {tried}" if audit.neighbours else tried)
     if audit.floats == "bits":
         searched += row("floats", wording.BITS)
-    bets = audit.tester == "BettingTester"
-    return searched if bets else [*searched, *row("tester", audit.tester)]
+    if audit.tester == "BettingTester":
+        return searched
+    assumed = wording.assumptions(audit)
+    return [
+        *searched,
+        *row("tester", wording.tester(audit)),
+        *(row("assumes", assumed) if assumed else []),
+    ]
 
 
 def _cost(audit: Audit) -> list[str]:

@@ -8,6 +8,7 @@ from dpaudit.domains import Unsaved
 from dpaudit.errors import InvalidAuditFile
 from dpaudit.results.checking import dates_that_differ
 from dpaudit.results.forms import DATA, Form, form_of, in_short, record
+from dpaudit.results.method import Guarantee, Method
 from dpaudit.results.provenance import Provenance, attributed, software_in_use
 from dpaudit.results.replayed import Replayed
 from dpaudit.results.saving import (

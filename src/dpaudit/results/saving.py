@@ -27,7 +27,8 @@ from dpaudit.results.forms import AUDIT, COUNTEREXAMPLE, form_of, in_short, writ
 from dpaudit.results.replayed import Replayed
 from dpaudit.results.values import Audit
 
-SCHEMA = 7  # with `provenance`
+SCHEMA = 8  # with `method`
+_WITH_PROVENANCE = 7
 _WITH_DELTA = 6  # `delta_lower` is written too, for other readers; here it is derived
 _PRESENT_RULES = 5  # the first schema whose numbers follow the rules of today
 # What audits of older schemas lack, and what stands for it.
@@ -40,6 +41,7 @@ _ADDED: dict[int, dict[str, object]] = {
 }
 # In files of any schema.
 _OPTIONAL: dict[str, object] = {"floats": "real", "training": None}
+_NO_METHOD: dict[str, object] = {"method": None}  # in files before schema 8
 _NO_PROVENANCE: dict[str, object] = {"provenance": None}  # in files before schema 7
 _ADDED_TO_TALLIES: dict[str, object] = {"anytime": False}
 _DELTA = form_of(float | None)
@@ -113,7 +115,11 @@ def _read(fields: dict[str, object], schema: int) -> SavedAudit:
         if "delta_lower" not in fields:
             raise InvalidAuditFile("no field 'delta_lower': the audit is not whole.")
         delta = _DELTA.read(fields.pop("delta_lower"), "delta_lower")
-    missing = _OPTIONAL if schema == SCHEMA else {**_OPTIONAL, **_NO_PROVENANCE}
+    missing = dict(_OPTIONAL)
+    if schema < SCHEMA:
+        missing |= _NO_METHOD
+    if schema < _WITH_PROVENANCE:
+        missing |= _NO_PROVENANCE
     return SavedAudit(AUDIT.read({**missing, **fields}, ""), schema, delta)
 
 

@@ -18,6 +18,7 @@ from dpaudit.events import Rule
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FloatView
 from dpaudit.report import Plots, headline, notebook_cell, render, write_report
+from dpaudit.results.method import Method
 from dpaudit.results.provenance import Provenance, attributed
 from dpaudit.results.training import TrainingEvidence
 
@@ -28,9 +29,13 @@ TRAINING = "Training"  # and of one that compares canaries of a training
 
 
 class Verdict(Enum):
-    """What an audit says of a claim. There is no word for "it holds": no audit can show that."""
+    """What an audit says of a claim. There is no word for "it holds": no audit can show that.
+
+    A claim is suspected where the tester that accuses it has no finite-sample guarantee.
+    """
 
     REFUTED = "refuted"
+    SUSPECTED = "suspected"
     NOT_REFUTED = "not refuted"
     UNDECIDED = "undecided"
 
@@ -253,7 +258,9 @@ class Audit:
     is "bits" where the rounding of floats was looked at too, otherwise "real". `training` is there
     if a training was audited by canaries (`dpaudit.training`): what was seen, and under which
     assumption each bound holds. `provenance` says when the audit ran, on which code and machine;
-    None in files of an older dpaudit. Audits that differ in nothing else are equal.
+    None in files of an older dpaudit. Audits that differ in nothing else are equal. `method` says
+    where the tester comes from, what it assumes and what it guarantees; None for a replay or a
+    training, and in files of an older dpaudit.
     """
 
     mechanism: str
@@ -263,6 +270,7 @@ class Audit:
     counterexample: Counterexample | None
     simplest: Counterexample | None = None
     tester: str = "BettingTester"
+    method: Method | None = None
     evidence: Evidence
     samples: int
     seconds: float
@@ -288,6 +296,11 @@ class Audit:
     def refuted(self) -> bool:
         """Whether the claim was refuted. False does not mean that it holds."""
         return self.verdict is Verdict.REFUTED
+
+    @property
+    def suspected(self) -> bool:
+        """Whether a tester without a finite-sample guarantee accused the claim, and no more."""
+        return self.verdict is Verdict.SUSPECTED
 
     @property
     def is_replay(self) -> bool:

@@ -103,11 +103,13 @@ def assert_private(
     `samples`.
 
     The audit comes back if it does not refute; it may be undecided. If no pair got enough draws for
-    a verdict, a `HealthWarning` says so: such a test would stay green over a total leak. Two
-    arguments ask for more, and raise `Inconclusive` where it is not given. `fail_on="undecided"`
-    asks for a verdict. `detects=1.5` asks for power: an epsilon of 1.5 (or a mu, or a rho) on the
-    pair that showed most would have been refuted, by the estimate `audit.detectable`. It says
-    nothing of pairs that were not tried, nor of leaks of another shape (docs/pytest.md).
+    a verdict, a `HealthWarning` says so: such a test would stay green over a total leak. Another
+    one says that a tester without a finite-sample guarantee accuses the claim. Two arguments ask
+    for more, and raise `Inconclusive` where it is not given. `fail_on="undecided"` asks for a
+    verdict, which a suspicion is not. `detects=1.5` asks for power: an epsilon of 1.5 (or a mu, or
+    a rho) on the pair that showed most would have been refuted, by the estimate
+    `audit.detectable`. It says nothing of pairs that were not tried, nor of leaks of another shape
+    (docs/pytest.md).
 
     A time limit of the profile (five minutes) ends the assertion with what it has found until then,
     and a `HealthWarning` says so. `seconds=` in its place bounds the audit more sharply.
@@ -275,7 +277,7 @@ def _audits(
     attempts.append(functools.partial(search, subject.neighbours, finder=finder))
     made = [attempts[0]()]
     for attempt in attempts[1:]:
-        if not (made[-1].refuted or made[-1].interrupted):
+        if not (made[-1].refuted or made[-1].suspected or made[-1].interrupted):
             made.append(attempt())
     return made, limit
 
@@ -309,7 +311,7 @@ def _concluded(
         raise Inconclusive(message, found)
     if limit is not None and limit.reached:
         warnings.warn(out_of_time(found, limit.seconds), HealthWarning, stacklevel=3)
-    elif found.verdict is Verdict.UNDECIDED and not found.evidence.is_leaning:
+    elif found.suspected or (found.verdict is Verdict.UNDECIDED and not found.evidence.is_leaning):
         warnings.warn(no_evidence(found), HealthWarning, stacklevel=3)
     audited: Audit = found
     return audited

@@ -78,5 +78,7 @@ def kinds_of(audit: Audit) -> list[FigureKind]:
         kinds += [ERRORS] if audit.training.errors else []
         return [*kinds, EVIDENCE] if len(audit.evidence.trace) > 1 else kinds
     kinds = [OUTPUTS] if outlines(audit) else []
-    kinds += [CURVE, TRADE_OFF, EVIDENCE]
+    kinds += [CURVE, TRADE_OFF]
+    if audit.method is None or audit.method.refutes:  # nobody bets on another
+        kinds.append(EVIDENCE)
     return [*kinds, SEARCH] if len(audit.history) > 1 else kinds
