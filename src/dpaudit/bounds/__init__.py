@@ -11,6 +11,7 @@ from dpaudit.bounds.binomial import (
     proportion_upper,
     staked_proportion_lower,
 )
+from dpaudit.bounds.fisher import fisher_log_tail
 from dpaudit.bounds.means import (
     bernstein_width,
     chernoff_slack,

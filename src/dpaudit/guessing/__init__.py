@@ -6,6 +6,7 @@ from dpaudit.guessing.candidates import ProjectedGuesser, candidates_for, most_l
 from dpaudit.guessing.cells import Codebook, Lookup
 from dpaudit.guessing.classifiers import (
     Classifier,
+    ProbabilityClassifier,
     Samples,
     Share,
     as_known,
@@ -14,7 +15,13 @@ from dpaudit.guessing.classifiers import (
 )
 from dpaudit.guessing.columns import cosines, described_past, gaussian, laplace, normal_scores
 from dpaudit.guessing.ensemble import Ensemble
-from dpaudit.guessing.guessers import BalancedLinear, LinearModels, OutputCounts, newton
+from dpaudit.guessing.guessers import (
+    BalancedLinear,
+    LinearModels,
+    OutputCounts,
+    balanced_weights,
+    newton,
+)
 from dpaudit.guessing.projections import (
     EndingSurface,
     SingleColumn,

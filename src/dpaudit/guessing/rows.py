@@ -78,6 +78,24 @@ class LabelledRows:
         step = min(step, len(self.table) // _MIN_THINNED_ROWS)
         return self if step < 2 or not self.exact.all() else self.take(slice(None, None, step))
 
+    def parted(self, share: float) -> tuple[LabelledRows, LabelledRows]:
+        """The first rows of either side, this share of them, and the rest; rows are single draws.
+
+        A side with one row has it in both parts.
+
+        >>> labels = np.array([True, True, True, False, False, True])
+        >>> first, rest = LabelledRows.of(Table(np.arange(6.0)[:, None], None), labels).parted(0.5)
+        >>> first.table.numbers[:, 0].tolist(), rest.table.numbers[:, 0].tolist()
+        ([0.0, 1.0, 3.0], [2.0, 4.0, 5.0])
+        """
+        first, rest = [], []
+        for side in (True, False):
+            index = np.flatnonzero(self.labels == side)
+            cut = min(max(1, int(share * len(index))), max(len(index) - 1, 1))
+            first.append(index[:cut])
+            rest.append(index[cut:] if len(index) > 1 else index)
+        return self.take(np.sort(np.concatenate(first))), self.take(np.sort(np.concatenate(rest)))
+
     def even_part(self, rows: int) -> LabelledRows:
         """As many rows at even distances, or all if there are no more."""
         size = len(self.table)
