@@ -29,6 +29,14 @@ _MAX_STRENGTH = 1e6  # no sample certifies more
 METHODS = ("lower_bound", "threshold")  # of a batch tester
 
 
+def check_choices(settings: object, **known: tuple[str, ...]) -> None:
+    """Raise a ValueError if a named setting is none of its known values."""
+    for name, values in known.items():
+        if getattr(settings, name) not in values:
+            listed = ", ".join(map(repr, values))
+            raise ValueError(f"{name} must be one of {listed}, got {getattr(settings, name)!r}.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """Where a tester comes from, what it assumes, and what its accusations are worth.
@@ -93,14 +101,6 @@ class BettingTester:
 
     def __post_init__(self) -> None:
         check_choices(self, after_refuting=("stop", "sharpen"))
-
-
-def check_choices(settings: object, **known: tuple[str, ...]) -> None:
-    """Raise a ValueError if a named setting is none of its known values."""
-    for name, values in known.items():
-        if getattr(settings, name) not in values:
-            listed = ", ".join(map(repr, values))
-            raise ValueError(f"{name} must be one of {listed}, got {getattr(settings, name)!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
