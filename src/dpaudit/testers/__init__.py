@@ -9,6 +9,7 @@ from dpaudit.testers.hockey_stick import HockeyStickTester
 from dpaudit.testers.mmd import MMDTester
 from dpaudit.testers.renyi import RenyiTester, mironov, pure_renyi
 from dpaudit.testers.renyi_witness import Certifier
+from dpaudit.testers.sequential_mmd import SequentialMMD
 from dpaudit.testers.tester import (
     BettingTester,
     Examiner,

@@ -49,7 +49,7 @@ class Points:
         """Some of the columns."""
         return self.each(lambda part: part[columns])
 
-    def part(self, chosen: slice) -> Points:
+    def part(self, chosen: slice | Index) -> Points:
         """Some of the points, or of the blocks."""
         return self.each(lambda part: part[..., chosen])
 
@@ -96,6 +96,28 @@ def _distance(kind: Kind, far: float, first: Points, second: Points) -> Floats:
         gap = np.multiply(gap, gap, out=gap) if kind == "rbf" else np.abs(gap, out=gap)
         total = gap if column == 0 else np.add(total, gap, out=total)
     return total
+
+
+def radial(first: Points, second: Points, bandwidth: float) -> Floats:
+    """`exp(-d^2 / 2b^2)` in double precision, at pairs of points; arrays broadcast.
+
+    An atom is like itself (1) and like nothing else (0), column by column: a product of positive
+    definite kernels, and so positive definite.
+    """
+    squared = _distance("rbf", np.inf, first, second)
+    with np.errstate(over="ignore"):  # exp(-inf) is 0
+        return np.asarray(np.exp(-squared / (2.0 * bandwidth**2)))
+
+
+def median_bandwidth(points: Points) -> float:
+    """The median distance of all points that differ, those told apart by an atom left out.
+
+    It is 1 where there are none.
+    """
+    first, second = _pairs(points.count)
+    squared = _distance("rbf", np.inf, points.part(first), points.part(second))
+    some = squared[(squared > 0.0) & np.isfinite(squared)]
+    return float(np.median(np.sqrt(some))) if len(some) else 1.0
 
 
 ToPoints: TypeAlias = Callable[[Table, slice], Points]  # of some columns
