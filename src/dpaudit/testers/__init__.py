@@ -1,6 +1,7 @@
 """Testers: from two samples of outputs to a verdict on a claim."""
 
 from dpaudit.architecture import BatchTester, SequentialTester
+from dpaudit.testers.apt import APT
 from dpaudit.testers.dp_auditorium import from_dp_auditorium
 from dpaudit.testers.event_bound import Curve
 from dpaudit.testers.event_choice import HeldOutScores, levels_of, ranked

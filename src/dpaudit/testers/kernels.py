@@ -20,7 +20,7 @@ from dpaudit.outputs import Table, stack
 Codes: TypeAlias = npt.NDArray[np.int32]
 Kind: TypeAlias = Literal["rbf", "laplacian"]
 
-_MAX_COORDINATE = 1e100  # so that squares are finite
+MAX_COORDINATE = 1e100  # so that squares are finite
 _RANKING_OUTPUTS = 2_048  # of a side, from which ranks are learned
 _SIMILARITIES_AT_ONCE = 32_768  # what a processor's cache holds
 
@@ -182,7 +182,7 @@ def _pairs(size: int) -> tuple[Index, Index]:
 
 def as_they_are(table: Table, columns: slice = slice(None)) -> Points:
     """Outputs as points in their own units, up to 1e100 from the origin."""
-    numbers = np.clip(table.numbers[:, columns], -_MAX_COORDINATE, _MAX_COORDINATE)
+    numbers = np.clip(table.numbers[:, columns], -MAX_COORDINATE, MAX_COORDINATE)
     return Points(np.ascontiguousarray(numbers.T), _codes(table, columns))
 
 
