@@ -7,6 +7,7 @@ from dpaudit.testers.event_bound import Curve
 from dpaudit.testers.event_choice import HeldOutScores, levels_of, ranked
 from dpaudit.testers.histogram import HistogramTester, Partition, candidates, grid, whole
 from dpaudit.testers.hockey_stick import HockeyStickTester
+from dpaudit.testers.kernel_renyi import KernelRenyi
 from dpaudit.testers.mmd import MMDTester
 from dpaudit.testers.renyi import RenyiTester, mironov, pure_renyi
 from dpaudit.testers.renyi_witness import Certifier
