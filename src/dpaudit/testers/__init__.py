@@ -5,10 +5,12 @@ from dpaudit.testers.apt import APT
 from dpaudit.testers.dp_auditorium import from_dp_auditorium
 from dpaudit.testers.event_bound import Curve
 from dpaudit.testers.event_choice import HeldOutScores, levels_of, ranked
+from dpaudit.testers.finite_outputs import FiniteOutputs
 from dpaudit.testers.histogram import HistogramTester, Partition, candidates, grid, whole
 from dpaudit.testers.hockey_stick import HockeyStickTester
 from dpaudit.testers.kernel_renyi import KernelRenyi
 from dpaudit.testers.mmd import MMDTester
+from dpaudit.testers.privacy_loss import PrivacyLossBounds, connect_the_dots, optimistic_profile
 from dpaudit.testers.renyi import RenyiTester, mironov, pure_renyi
 from dpaudit.testers.renyi_witness import Certifier
 from dpaudit.testers.sequential_mmd import SequentialMMD
@@ -16,6 +18,7 @@ from dpaudit.testers.tester import (
     BettingTester,
     Examiner,
     Finding,
+    HeldOutTester,
     Method,
     Outcome,
     Trials,
