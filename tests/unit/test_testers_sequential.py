@@ -15,6 +15,7 @@ from dpaudit.claims import ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpaudit.guessing import Samples, in_pairs
 from dpaudit.testers import APT, SequentialMMD, apt, levels_of, method_of
 from dpaudit.testers.kernels import as_they_are
+from dpaudit.testers.sequential_mmd import _Ascent
 from dpaudit.testing import check_tester
 
 ALPHA = 0.05
@@ -124,7 +125,7 @@ def naive_log_wealth(x: Floats, y: Floats, tau: float, burn_in: int) -> list[flo
         return math.exp(-((a - b) ** 2) / (2 * width**2))
 
     terms: list[tuple[float, float]] = []  # of f: weights and centres
-    log_wealth, stake, curvature, gradients = 0.0, 0.0, 1.0, 0.0
+    log_wealth, stake, curvature, gradients = 0.0, 0.0, 1.0, 1e-4
     path = [0.0] * burn_in
     for a, b in zip(x[burn_in:].tolist(), y[burn_in:].tolist(), strict=True):
         payoff = sum(w * (k(c, a) - k(c, b)) for w, c in terms) - tau
@@ -138,7 +139,8 @@ def naive_log_wealth(x: Floats, y: Floats, tau: float, burn_in: int) -> list[flo
         step = math.sqrt(2.0 / gradients)
         terms += [(step, a), (-step, b)]
         norm = math.sqrt(sum(v * w * k(c, d) for v, c in terms for w, d in terms))
-        terms = [(w / max(norm, 1.0), c) for w, c in terms]
+        shrink = min(1.0, (1.0 - 1e-6) / norm)
+        terms = [(w * shrink, c) for w, c in terms]
     return path
 
 
@@ -167,6 +169,18 @@ def test_no_witness_leaves_the_ball_and_no_wealth_grows_faster_than_it_may() -> 
     most = math.log1p((math.sqrt(2.0) - tau) / (8.0 + 4.0 * tau))
     one, more = (bound(SequentialMMD(), x[:n], y[:n], claim) for n in (300, 400))
     assert 0.99 * 100 * most < more - one <= 100 * most
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-8, 1e-7, 1e-3, 1.0])
+def test_rounding_lets_no_witness_leave_the_ball(size: float) -> None:
+    """Gradients as small as their rounding errors, which come in kernels near 1."""
+    gradients = size * rng(0).normal(size=(500, 3)) + size
+    gradients[250:] *= 0.5 / np.linalg.norm(gradients[250:], axis=1, keepdims=True)
+    products = gradients @ gradients.T + 4e-16 * rng(1).uniform(-1.0, 1.0, size=(500, 500))
+    ascent = _Ascent(500)
+    for start in range(0, 500, 50):
+        assert len(list(ascent.gains(products[start : start + 50, : start + 50]))) == 50
+        assert np.linalg.norm(ascent._weights @ gradients) <= 1.0
 
 
 def test_pairs_beyond_the_most_are_not_looked_at() -> None:

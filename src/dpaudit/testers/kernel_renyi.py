@@ -17,7 +17,7 @@ import numpy as np
 
 from dpaudit.arrays import Floats
 from dpaudit.bounds import bernstein_width, mean_lower, mean_reach
-from dpaudit.claims import Claim, RenyiDP
+from dpaudit.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpaudit.errors import UnsupportedClaim
 from dpaudit.guessing import Share
 from dpaudit.outputs import Table, stack
@@ -82,8 +82,12 @@ class KernelRenyi(HeldOutTester):
                     f"{claim.order:g}), or leave the order out."
                 )
             return order
-        RenyiTester(order=self.order).order_for(claim)  # raises where there is no order
-        return 2.0 if self.order is None else self.order
+        if isinstance(claim, PureDP | ZCDP | GaussianDP):
+            return 2.0 if self.order is None else self.order
+        raise UnsupportedClaim(
+            f"{claim} bounds no Rényi divergence, so KernelRenyi cannot test it: use MMDTester or "
+            "HockeyStickTester, or claim PureDP, RenyiDP, ZCDP or GaussianDP."
+        )
 
     def _certify(self, parts: Parts, claim: Claim, *, alpha: float, rng: Rng) -> Finding:
         learned, held_out = parts

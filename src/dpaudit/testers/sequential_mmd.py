@@ -18,7 +18,8 @@ from dpaudit.testers.tester import Method
 
 _ROOT2 = math.sqrt(2.0)
 _BLOCK = 128  # pairs whose kernels are computed together
-_RADIUS = 1.0 - 1e-9  # of the ball of witnesses: rounding stays within 1
+_RADIUS = 1.0 - 1e-6  # of the ball of witnesses: with rounding they stay within 1, because
+_LEAST_GRADIENTS = 1e-4  # bounds the steps along gradients that are mostly rounding
 _NEWTON_FACTOR = 2.0 / (2.0 - math.log(3.0))  # Cutkosky and Orabona 2018, theorem 1
 
 
@@ -36,7 +37,8 @@ class SequentialMMD(PairByPair):
     `log(1/alpha)`, and the threshold 0 (docs/mathematics.md, section 7).
 
     A pair costs as many kernels as there were pairs before it; `most_pairs` bounds how many are
-    looked at. They come in the order in which they are given, and `rng` is not used.
+    looked at. They come in the order in which they are given, and `rng` is not used. The test is
+    symmetric in the two sides.
 
     Source: González, Dulce-Rubio, Ramdas and Ribero 2025, "Sequentially auditing differential
     privacy". The step of the ascent, `sqrt(2) / sqrt(sum of squared gradients)` (Orabona 2019, "A
@@ -102,13 +104,14 @@ class _Ascent:
     """Online gradient ascent of `E f(x) - E f(y)` in the ball of a kernel's functions.
 
     `f_1 = 0` and `f_t+1` is `f_t + sqrt(2) / sqrt(sum_i |g_i|^2) g_t`, brought back into the ball.
+    A rounding error of 1e-16 in `|g_t|^2` moves the squared norm of `f` by at most 1e-11 a pair.
     """
 
     def __init__(self, pairs: int) -> None:
         self._weights = np.zeros(pairs)  # f is the sum of weights times g
         self._seen = 0
         self._squared_norm = 0.0  # of f
-        self._gradients = 0.0  # the sum of their squared norms
+        self._gradients = _LEAST_GRADIENTS  # and the sum of their squared norms
 
     def gains(self, products: Floats) -> Iterator[float]:
         """`f_t(x_t) - f_t(y_t)` for the pairs of a block, each before it is learned."""
@@ -120,7 +123,7 @@ class _Ascent:
             yield gain
             size = max(float(row[self._seen]), 0.0)
             self._gradients += size
-            step = _ROOT2 / math.sqrt(self._gradients) if self._gradients > 0.0 else 0.0
+            step = _ROOT2 / math.sqrt(self._gradients)
             self._weights[self._seen] = step / scale
             self._seen += 1
             self._squared_norm += step * (2.0 * gain + step * size)
