@@ -8,10 +8,14 @@ each claim that holds.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # whose shares are shared
+
+from field_tables import detected, ranked, share
 from svg import Line, load, plain, read, write
 
 ANYBODY = "anybody, at best"
@@ -30,7 +34,7 @@ def figure(lines: list[Line]) -> Any:
     tight = [line for line in lines if line["tight"] == "yes"]
     testers = ranked(lines)
     groups = in_groups(false)
-    height = 0.4 + 0.07 * sum(map(len, groups.values()))
+    height = 0.4 + 0.055 * sum(map(len, groups.values()))
     whole = load("matplotlib.figure").Figure(
         figsize=(2.6 + 0.36 * len(testers), 3.6 + height), layout="constrained", facecolor="white"
     )
@@ -39,34 +43,6 @@ def figure(lines: list[Line]) -> Any:
     _accusations(below, tight, testers)
     whole.legend(handles=_legend(), loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     return whole
-
-
-def ranked(lines: list[Line]) -> list[str]:
-    """The testers, the one that detects most first.
-
-    >>> row = {"tight": "no", "floor": "9", "draws": "9", "runs": "2"}
-    >>> ranked([{**row, "tester": "a", "accused": "0"}, {**row, "tester": "b", "accused": "1"}])
-    ['b', 'a']
-    """
-    return sorted(
-        dict.fromkeys(line["tester"] for line in lines), key=lambda each: -detected(lines, each)
-    )
-
-
-def detected(lines: list[Line], tester: str) -> float:
-    """The share of detections of a tester, over the rows whose floor is within the draws."""
-    own = [line for line in lines if line["tester"] == tester and possible(line)]
-    return sum(map(share, own)) / len(own) if own else 0.0
-
-
-def possible(line: Line) -> bool:
-    """Whether a false claim can be refuted reliably with these draws, by anybody."""
-    return line["tight"] == "no" and float(line["floor"]) <= 2 * int(line["draws"])
-
-
-def share(line: Line) -> float:
-    """Of the runs that accused."""
-    return int(line["accused"]) / int(line["runs"])
 
 
 def in_groups(false: list[Line]) -> dict[str, list[tuple[str, str]]]:

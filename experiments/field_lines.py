@@ -152,7 +152,7 @@ NOTES = (
 
 
 def best_at(lines: Sequence[Line]) -> Iterator[str]:
-    """For every tester, where it does better than the bets."""
+    """For every tester, where it does better than the bets; then what it stumbled on."""
     bets = {(line.row, line.claim): line for line in lines if line.tester == BETTING}
     for tester in dict.fromkeys(line.tester for line in lines if line.tester != BETTING):
         own = [
@@ -178,9 +178,8 @@ def best_at(lines: Sequence[Line]) -> Iterator[str]:
             ("certifies at least 5 % more of the truth", higher),
         ):
             yield f"  {title}: {'; '.join(found) or 'nowhere'}"
-        notes = dict.fromkeys(f"{line.state}: {line.note}" for line, _ in own if line.note)
-        errors = [note for note in notes if note.startswith("error")]
-        yield from (f"  {note}" for note in errors)
+        notes = dict.fromkeys(line.note for line, _ in own if line.state != "underpowered")
+        yield from (f"  {note[:200]}" for note in notes if note and "UnsupportedClaim" not in note)
 
 
 def _beside(line: Line, bet: Line) -> str:
