@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 
 from experiment_tables import Line
 
@@ -60,7 +61,7 @@ def field_rows(lines: list[Line]) -> list[list[str]]:
                 *map(_cell, own),
             ]
         )
-    return [["mechanism", "claim", "floor", "anybody", *testers], *rows]
+    return [["mechanism", _runs(cells.values()), "floor", "anybody", *testers], *rows]
 
 
 def field_tight(lines: list[Line]) -> list[list[str]]:
@@ -72,8 +73,7 @@ def field_tight(lines: list[Line]) -> list[list[str]]:
         [*row, *(_cell(cells.get((*row, tester))) for tester in testers)]
         for row in dict.fromkeys(map(_row, tight))
     ]
-    runs = max((int(line["runs"]) for line in tight), default=0)
-    return [["mechanism", f"claim; accusations of {runs} runs", *testers], *rows]
+    return [["mechanism", _runs(tight), *testers], *rows]
 
 
 def ranked(lines: list[Line]) -> list[str]:
@@ -105,6 +105,11 @@ def share(line: Line) -> float:
 
 def _row(line: Line) -> tuple[str, str]:
     return line["row"], line["claim"]
+
+
+def _runs(lines: Iterable[Line]) -> str:
+    """The heading of the claims, which says of how many runs the accusations are."""
+    return f"claim; accusations of {max(int(line['runs']) for line in lines)} runs"
 
 
 def _of(line: Line) -> str:

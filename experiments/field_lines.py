@@ -169,7 +169,7 @@ def best_at(lines: Sequence[Line]) -> Iterator[str]:
         higher = [
             f"{line.row}, {line.claim} ({line.of_truth:.2f} and {bet.of_truth:.2f})"
             for line, bet in own
-            if line.of_truth and bet.of_truth and line.of_truth > 1.05 * bet.of_truth
+            if line.of_truth and bet.of_truth and 1.05 * bet.of_truth < line.of_truth <= 1.0
         ]
         yield f"\n{tester}"
         for title, found in (

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -50,10 +50,21 @@ FIELD: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("privacy loss bounds", "PrivacyLossBounds", {}),
     ("finite outputs", "FiniteOutputs", {}),
 )
-OF_BETTING = Method(
-    source="dpaudit; Ville 1939, Etude critique de la notion de collectif",
-    guarantee="exact",
-)
+_KONG = "Kong, Medina, Ribero and Syed 2023, DP-Auditorium"
+# Of testers that state none themselves.
+SOURCES = {
+    BETTING: "Ville 1939, Étude critique de la notion de collectif; docs/mathematics.md",
+    "histogram": f"{_KONG}; Clopper and Pearson 1934",
+    "histogram, Gilbert-McMillan": "Gilbert and McMillan 2018, Property testing for differential "
+    "privacy",
+    "hockey-stick": f"{_KONG}; Clopper and Pearson 1934",
+    "hockey-stick, Hoeffding": _KONG,
+    "Rényi": f"{_KONG}; Waudby-Smith and Ramdas 2023, Estimating means of bounded random variables "
+    "by betting",
+    "Rényi, Chernoff": f"{_KONG}, corrected",
+    "MMD": f"{_KONG}; Gretton et al. 2012, A kernel two-sample test",
+    "MMD, paper's rule": _KONG,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +115,8 @@ def tester_named(name: str) -> BettingTester | BatchTester:
 
 def method_named(name: str) -> Method:
     """Where a tester comes from, and what its accusations are worth."""
-    return OF_BETTING if name == BETTING else stated_method(tester_named(name))
+    stated = stated_method(tester_named(name))
+    return stated if stated.source else replace(stated, source=SOURCES.get(name, ""))
 
 
 def look(
