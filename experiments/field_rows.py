@@ -126,7 +126,7 @@ def ceiling(growth: float, draws: int, alpha: float) -> float:
     >>> ceiling(0.0, 100, 0.05), ceiling(1.0, 100, 0.05)
     (0.05, 1.0)
     >>> print(round(ceiling(0.01, 100, 0.05), 3))  # of 300 draws of the floor
-    0.532
+    0.556
     """
 
     def excess(p: float) -> float:

@@ -1,6 +1,7 @@
 """The table of testers runs, at the smallest sizes. Its figures are not tested here."""
 
 import dataclasses
+import doctest
 import importlib
 import math
 from pathlib import Path
@@ -298,3 +299,10 @@ def test_every_line_is_read_as_it_was_written(study: ModuleType, tmp_path: Path)
     assert again[0] == rows[0]
     assert [line.row for line in again] == [line.row for line in rows]
     assert again[1].floor == pytest.approx(rows[1].floor, rel=1e-5)
+
+
+def test_the_doctests_pass(study: ModuleType) -> None:
+    for name in ("field_rows", "field_testers", "field_lines", "field_tables"):
+        failed, tried = doctest.testmod(importlib.import_module(name))
+        assert failed == 0, name
+        assert tried > 0, name
