@@ -179,7 +179,7 @@ def best_at(lines: Sequence[Line]) -> Iterator[str]:
         ):
             yield f"  {title}: {'; '.join(found) or 'nowhere'}"
         notes = dict.fromkeys(line.note for line, _ in own if line.state != "underpowered")
-        yield from (f"  {note[:200]}" for note in notes if note and "UnsupportedClaim" not in note)
+        yield from (f"  {note}" for note in notes if note and "UnsupportedClaim" not in note)
 
 
 def _beside(line: Line, bet: Line) -> str:

@@ -55,6 +55,7 @@ class Sizes:
         return self.tight_draws if row.tight else self.draws
 
 
+MOST_OF_A_NOTE = 200  # characters
 QUICK = Sizes(runs=2, tight_runs=4, draws=2_000, tight_draws=500)
 QUICK_ROWS = 4  # every fourth row
 
@@ -127,7 +128,7 @@ def summary(row: FieldRow, bout: Bout, tester: str, outcomes: Sequence[Outcome])
         answered=len(answered),
         accused=sum(one.state == "accused" for one in outcomes),
         state="answered" if answered else silent[0].state,
-        note=silent[0].note if silent else "",
+        note=silent[0].note[:MOST_OF_A_NOTE] if silent else "",
         floor=None if row.tight else floor(growth, bout.alpha),
         ceiling=None if row.tight else ceiling(growth, 2 * bout.draws, bout.alpha),
         truth=truth,

@@ -73,7 +73,7 @@ class Outcome:
 
     `strength` is what it certified in the claim's own parameter. `draws`, of a tester that may stop
     early, are those of both sides until it accused. `ratio` is its time over that of the bets on
-    the same outputs, in the same process, right before; both without drawing.
+    the same outputs, in the same process just before; both without drawing.
     """
 
     state: State
