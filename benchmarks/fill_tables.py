@@ -33,6 +33,7 @@ from experiment_tables import (
     training_claims,
     wide_resnet,
 )
+from field_tables import field_of_testers, field_rows, field_tight
 from inside_tables import (
     inside_diffprivlib,
     inside_identity,
@@ -271,11 +272,16 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "inside_sgd": inside_sgd,
     "inside_synthesizers": inside_synthesizers,
     "inside_validity": inside_validity,
+    "field_of_testers": field_of_testers,
+    "field_rows": field_rows,
+    "field_tight": field_tight,
 }
 # Of tables that have not the name of their CSV.
 SOURCES = {
     "libraries_in_short": "libraries",
     "floors": "floors_*",
+    "field_rows": "field_of_testers",
+    "field_tight": "field_of_testers",
     "training_refuted": "refuted",
     "inside_diffprivlib": "diffprivlib_rows",
     "inside_sgd": "sgd",
