@@ -38,6 +38,7 @@ from dpaudit.report.inside_pages import inside_page
 from dpaudit.report.live import counts_followed, followed, in_terminal
 from dpaudit.report.pages import page_of, report_page, write_report, write_suite
 from dpaudit.report.pinning import Pin, laid_out, pin_of, source_of
+from dpaudit.report.printing import as_pdf
 from dpaudit.report.provenance import provenance_facts
 from dpaudit.report.releases import shown_release, shown_releases
 from dpaudit.report.showing import apart, compared, dataset, duration, lower, one_line, upper

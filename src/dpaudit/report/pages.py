@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 from dpaudit.neighbours import NO_DATASETS
 from dpaudit.report import figures, training, wording
 from dpaudit.report.code import event_code
-from dpaudit.report.files import write_whole
+from dpaudit.report.files import refuse_special_file, write_whole
 from dpaudit.report.inside import is_inside, largest
 from dpaudit.report.inside_pages import inside_page
 from dpaudit.report.methods import methods_of, notation_of
 from dpaudit.report.plain import LEAD, SUITE, lead_of, summary_of, undecided_in_plain_words
+from dpaudit.report.printing import as_pdf, find_browser
 from dpaudit.report.provenance import provenance_facts
 from dpaudit.report.rendering import figure_on_page, json_in_short, rendered
 from dpaudit.report.showing import (
@@ -48,6 +49,7 @@ SUITE_UNTESTED = (
     "code, whatever is not an output, and what several outputs reveal together."
 )
 ROUNDED = "Bounds are rounded to the safe side: what is printed is never more than what was proved."
+PDF = ".pdf"
 _INDEX = "index.html"
 _MAX_NAME = 120
 _MAX_TRIED = 8  # pairs of the search in the table
@@ -62,8 +64,17 @@ def write_report(
     auditor: str | None = None,
     purpose: str | None = None,
 ) -> Path:
-    """Write an audit as one self-contained page, whole or not at all; return its path."""
-    write_whole(path, page_text(audit, auditor=auditor, purpose=purpose))
+    """Write an audit as one self-contained page, whole or not at all; return its path.
+
+    A name that ends in `.pdf` is printed by a Chromium or Chrome on the path; `CannotPrint` without
+    one.
+    """
+    is_pdf = Path(path).suffix.lower() == PDF
+    if is_pdf:  # before the page is made, which takes a second
+        refuse_special_file(path)
+        find_browser()
+    page = page_text(audit, auditor=auditor, purpose=purpose)
+    write_whole(path, as_pdf(page, beside=path) if is_pdf else page)
     return Path(path)
 
 
