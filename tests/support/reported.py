@@ -99,7 +99,7 @@ def of_words() -> Audit:
 
 
 @cache
-def tested_in_batches() -> Audit:
+def not_refuted_in_batches() -> Audit:
     """Not refuted by a tester that does not bet."""
     near = dpaudit.pairs([([1.0], [0.5]), ([1.0], [0.9]), ([0.5], [-1.0])])
     tester = dpaudit.testers.HistogramTester()
@@ -115,9 +115,9 @@ def refuted_in_batches() -> Audit:
 
 @cache
 def trained(assume: Any = "nothing") -> Audit:
-    """A training whose canaries show: its scores lie two deviations apart."""
-    plan = dpaudit.training.canaries(400, rng=11)
-    scores = np.random.default_rng(1).normal(size=400) + 2.0 * plan.bits
+    """A training whose canaries show: scores in and out lie three deviations apart."""
+    plan = dpaudit.training.canaries(300, rng=11)
+    scores = np.random.default_rng(1).normal(size=300) + 3.0 * plan.bits
     claim = dpaudit.GaussianDP(1.0)
     return dpaudit.training.one_run(scores, plan, claim, assume=assume, name="train", rng=7)
 

@@ -39,7 +39,7 @@ from dpaudit.report.showing import (
     upper,
 )
 from dpaudit.report.terms import glossary_of
-from dpaudit.report.tested import tested_inside, untested_inside
+from dpaudit.report.tested import steps_inside, untested_inside
 from dpaudit.report.wording import chance
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def inside_page(
     """The page of an audit inside; with a link to `index`, if it is one of many."""
     worst = found.worst
     figures = [] if worst is None or not worst.releases else [figure_on_page(found, RELEASES)]
-    steps, untested = tested_inside(found), untested_inside(LIMITS)
+    steps, untested = steps_inside(found), untested_inside(LIMITS)
     page = {
         **_page_of(found),
         "kind": "Privacy audit, inside of the code",

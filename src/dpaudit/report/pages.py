@@ -33,7 +33,7 @@ from dpaudit.report.showing import (
     wealth_in_words,
 )
 from dpaudit.report.terms import glossary_of
-from dpaudit.report.tested import tested_by, untested_by
+from dpaudit.report.tested import steps_of, untested_by
 
 if TYPE_CHECKING:
     from dpaudit.inside import InsideAudit
@@ -153,7 +153,7 @@ def report_page(
     """The page of an audit; with a link to `index`, if it is one of many."""
     drawn = [figure_on_page(audit, kind) for kind in figures.kinds_of(audit)]
     kept = "" if figures.outlines(audit) else figures.NO_OUTPUTS
-    steps, untested = tested_by(audit), untested_by(audit)
+    steps, untested = steps_of(audit), untested_by(audit)
     page = {
         **page_of(audit),
         "kind": "Privacy audit",
@@ -195,7 +195,7 @@ def page_of(audit: Audit) -> dict[str, Any]:
         "strongest": [] if strongest is None else compared(strongest.pair),
         "searched": list(_searched(audit)),
         "training": [] if audit.training is None else training.found_under(audit),
-        "tried": list(_tried(audit)),
+        "tried": tried_pairs(audit),
         "tried_caption": _tried_caption(audit),
         "detectable": wording.detectable(audit),
         "cost": list(_cost(audit)),
@@ -284,7 +284,7 @@ def _searched(audit: Audit) -> Iterator[tuple[str, str]]:
         yield "floats", wording.BITS
 
 
-def _tried(audit: Audit) -> Iterator[dict[str, Any]]:
+def tried_pairs(audit: Audit) -> list[dict[str, Any]]:
     """The strongest pair, then those on which most was won; without bets in their order."""
     strongest = figures.place_of_strongest(audit)
     bets = audit.tester == wording.BETS
@@ -294,8 +294,8 @@ def _tried(audit: Audit) -> Iterator[dict[str, Any]]:
         earned = round(record.log_wealth, 3) if bets else 0.0
         return number != strongest, -earned, -record.samples
 
-    for number, record in sorted(enumerate(audit.history, 1), key=rank)[:_MAX_TRIED]:
-        yield {
+    return [
+        {
             "number": f"{number:,}",
             "is_strongest": number == strongest,
             "data": dataset(record.pair.data, 80),
@@ -303,6 +303,8 @@ def _tried(audit: Audit) -> Iterator[dict[str, Any]]:
             "draws": f"{record.samples:,}",
             "wealth": wealth_in_words(record.log_wealth) if bets else "",
         }
+        for number, record in sorted(enumerate(audit.history, 1), key=rank)[:_MAX_TRIED]
+    ]
 
 
 def _tried_caption(audit: Audit) -> str:

@@ -28,7 +28,7 @@ _OTHER_CODE = (
 )
 
 
-def tested_by(audit: Audit) -> list[Any]:
+def steps_of(audit: Audit) -> list[Any]:
     """How an audit by draws, or of a training, was made: one sentence or two for each step."""
     if audit.training is not None:
         return list(_training(audit, audit.training))
@@ -236,7 +236,7 @@ _RESHUFFLE = (
 )
 
 
-def tested_inside(found: InsideAudit) -> list[Any]:
+def steps_inside(found: InsideAudit) -> list[Any]:
     """How an audit inside was made."""
     return [
         linked(
