@@ -6,13 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reported import broken_inside, cannot_follow, of_words, verdicts
+from reported import (
+    broken_inside,
+    cannot_follow,
+    not_refuted_in_batches,
+    of_samples,
+    of_words,
+    refuted_in_batches,
+    trained,
+    verdicts,
+)
 
 from dpaudit.report import write_report, write_suite
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 VERDICTS = ("refuted", "not-refuted", "undecided", "broken-inside", "cannot-follow")
-NAMES = (*VERDICTS, "words", "suite/index")
+METHODS = ("batches", "batches-refuted", "samples", "training", "independent-canaries")
+NAMES = (*VERDICTS, *METHODS, "words", "suite/index")
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +31,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     audits: dict[str, Any] = {**verdicts(), "words": of_words()}
     audits |= {"broken-inside": broken_inside(), "cannot-follow": cannot_follow()}
+    audits |= {"batches": not_refuted_in_batches(), "batches-refuted": refuted_in_batches()}
+    audits |= {"samples": of_samples(), "training": trained()}
+    audits |= {"independent-canaries": trained("independent")}
     for name, audit in audits.items():
         write_report(audit, folder / f"{name}.html")
     write_suite(audits.values(), folder / "suite")
@@ -60,6 +73,61 @@ def test_the_verdict_is_on_the_first_screen(
     assert verdict.text.strip().lower() == name.replace("-", " ")
     lead = browser.find_element("css selector", ".lead")
     assert lead.rect["y"] + lead.rect["height"] <= SIZES[size][1]
+
+
+@pytest.mark.parametrize("name", [*VERDICTS, *METHODS])
+def test_the_summary_fits_on_one_screen(browser: Any, pages: Path, name: str) -> None:
+    _open(browser, pages / f"{name}.html", "desktop")
+    summary = browser.find_element("css selector", ".summary")
+    assert summary.rect["y"] + summary.rect["height"] <= SIZES["desktop"][1]
+
+
+BROKEN = """
+const number = /[-+]?\\d[\\d,.]*(?:e[-+]?\\d+)?|[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[A-Za-z]+/g;
+const found = [];
+for (const cell of document.querySelectorAll("td, th, .facts dd")) {
+  if (cell.closest(".long")) continue;  // digests are longer than any line
+  const style = getComputedStyle(cell);
+  const room = cell.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  const whole = texts.map(node => node.data).join("");
+  for (const match of whole.matchAll(number)) {
+    const range = document.createRange();
+    let start = match.index, end = match.index + match[0].length, passed = 0;
+    for (const node of texts) {
+      const next = passed + node.data.length;
+      if (passed <= start && start < next) range.setStart(node, start - passed);
+      if (passed < end && end <= next) range.setEnd(node, end - passed);
+      passed = next;
+    }
+    const boxes = [...range.getClientRects()].filter(box => box.width > 0);
+    if (new Set(boxes.map(box => Math.round(box.bottom))).size < 2) continue;
+    const width = boxes.reduce((sum, box) => sum + box.width, 0);
+    if (width <= room + 1) found.push(match[0] + " in " + whole);
+  }
+}
+return found;
+"""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cell_breaks_a_number_or_a_word_that_would_fit(
+    browser: Any, pages: Path, name: str, size: str
+) -> None:
+    _open(browser, pages / f"{name}.html", size)
+    assert browser.execute_script(BROKEN) == []
+
+
+def test_the_test_of_broken_numbers_sees_one(browser: Any, pages: Path) -> None:
+    _open(browser, pages / "refuted.html", "phone")
+    browser.execute_script(
+        "document.querySelector('main').innerHTML = '<table><tr><td style=\"width: 5em; "
+        "word-break: break-all\">eeeeeee 1e-06, 123456</td></tr></table>'"
+    )
+    assert browser.execute_script(BROKEN) != []
 
 
 def test_what_users_wrote_does_nothing(browser: Any, pages: Path) -> None:
