@@ -267,7 +267,8 @@ _RIGHT = Statement(
     title="The number of right guesses",
     text="B is a binomial number of right guesses among g, each right with probability p.",
     formulas=(
-        r"\Pr[R \ge v] \le \Pr[B \ge v] + 2 m \delta \max_i \frac{1}{i} \Pr[v - i \le B < v]",
+        r"\Pr[R \ge v] \le \Pr[B \ge v] + 2 m \delta D",
+        r"D = \max_i \frac{1}{i} \Pr[v - i \le B < v]",
     ),
     source="Steinke, Nasr and Jagielski 2023",
 )
