@@ -114,21 +114,21 @@ def _printing() -> Iterator[None]:
         raise Refusal(f"the answer could not be printed: {error.strerror or error}.") from error
 
 
-def refuse_output(path: Path) -> None:
+def refuse_output(path: Path, *, option: str = "--output") -> None:
     """Refuse to write into no folder, or in the place of a device, a pipe, or what we print to."""
     from dpaudit.report import refuse_special_file
 
     try:
         refuse_special_file(path)
     except FileExistsError as error:
-        raise Refusal(f"--output: {error}") from error
+        raise Refusal(f"{option}: {error}") from error
     except (OSError, ValueError) as error:  # what cannot be the name of a file
-        raise Refusal(f"--output: {str(path)!r} cannot be written: {error}.") from error
+        raise Refusal(f"{option}: {str(path)!r} cannot be written: {error}.") from error
     if any(_is_open_as(path, descriptor) for descriptor in (STDOUT, STDERR)):
-        raise Refusal(f"--output: {path} is what this command prints to. Name another file.")
+        raise Refusal(f"{option}: {path} is what this command prints to. Name another file.")
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise Refusal(f"--output: there is no folder {str(folder)!r}.")
+        raise Refusal(f"{option}: there is no folder {str(folder)!r}.")
 
 
 def _is_open_as(path: Path, descriptor: int) -> bool:

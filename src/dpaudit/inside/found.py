@@ -203,7 +203,8 @@ class InsideAudit:
     ) -> None:
         """Write the result as one self-contained HTML page. Needs the extra `report`.
 
-        The page says who audited and why, if that is given here or the result is `attributed`.
+        The page says who audited and why, if that is given here or the result is `attributed`. A
+        name that ends in `.pdf` is printed by a headless Chromium or Chrome on the path.
         """
         write_report(self, path, auditor=auditor, purpose=purpose)
 

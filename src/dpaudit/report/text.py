@@ -137,10 +137,7 @@ def _meaning_of_replay(found: Replayed) -> str:
             return wording.chance("a replay", found.again.alpha)
         case "undecided":
             return f"Too few draws for a verdict. {wording.need(found.claim, found.again.alpha)}"
-    return (
-        "This is not a proof of privacy: one event was counted, and nothing was searched. Another "
-        "pair or event, or more draws, may still break the claim. To search anew: dpaudit audit."
-    )
+    return f"{wording.ONE_EVENT} To search anew: dpaudit audit."
 
 
 def _findings(audit: Audit) -> list[list[str]]:

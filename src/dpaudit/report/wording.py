@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 GLUE = "\xa0"
 MAX_NAME = 40  # columns of a mechanism's name
+BETS = "BettingTester"  # the tester of an audit that bets
 LETTERS = {"data": "A", "neighbour": "B"}
 
 INTERRUPTED = "Interrupted: this is what was found until then."
@@ -36,6 +37,10 @@ _WHY_NOT = {  # an accusation refutes nothing
     "asymptotic": "its guarantee is asymptotic: it holds in the limit of many outputs only",
     "none": "it has no guarantee: nothing is proved of what it says",
 }
+ONE_EVENT = (
+    "This is not a proof of privacy: one event was counted, and nothing was searched. Another "
+    "pair or event, or more draws, may still break the claim."
+)
 BITS = "the audit also looked at their rounding: grain, magnitude, width and last bits"
 FLOATING = (
     "This is a floating-point finding: noise that is added in floats leaves the sum on a grid that "
@@ -184,6 +189,11 @@ def least_leak(audit: Audit) -> str:
     return f"{claim.symbol} {lower(bound, above=claim.strength)}"
 
 
+def is_of_samples(audit: Audit) -> bool:
+    """Whether an audit compared two samples in hand, without datasets."""
+    return audit.strongest is not None and audit.strongest.pair == NO_DATASETS
+
+
 def chance(what: str, alpha: float) -> str:
     """How likely a false accusation by `what` is."""
     return (
@@ -192,7 +202,7 @@ def chance(what: str, alpha: float) -> str:
     )
 
 
-def detectable(audit: Audit) -> str:
+def detectable(audit: Audit, *, pair: str = "this pair") -> str:
     """What would have been refuted; empty if there is no estimate, or it could be false.
 
     An excess over a claim with a delta may be in delta alone: then no epsilon holds.
@@ -203,7 +213,7 @@ def detectable(audit: Audit) -> str:
     if audit.detectable < claim.strength:  # as a file of an older version may say
         return ""
     article = "an" if claim.symbol[0] in "aeiou" else "a"
-    where = "on this pair " if audit.strongest is not None else ""
+    where = f"on {pair} " if audit.strongest is not None else ""
     return (
         f"{article} {claim.symbol} of {upper(audit.detectable)} or more {where}would have been "
         "refuted (an estimate)"

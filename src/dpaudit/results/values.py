@@ -377,7 +377,8 @@ class Audit:
     ) -> None:
         """Write the audit as one self-contained HTML page. Needs the extra `report`.
 
-        The page says who audited and why, if that is given here or the audit is `attributed`.
+        The page says who audited and why, if that is given here or the audit is `attributed`. A
+        name that ends in `.pdf` is printed by a headless Chromium or Chrome on the path.
         """
         write_report(self, path, auditor=auditor, purpose=purpose)
 
