@@ -74,6 +74,25 @@ class WorstTranscript:
         return max(self.releases, key=lambda release: abs(release.loss))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsideProgress:
+    """Where a running audit inside stands: `transcripts` of `budget`, and what they showed.
+
+    `largest` is the size of the largest loss that is known, if any is. Of a pure claim `allowed` is
+    the epsilon, which one loss above it breaks; of others it is None, and the evidence counts.
+    """
+
+    pairs: int
+    transcripts: int
+    budget: int
+    seconds: float
+    largest: float | None
+    allowed: float | None
+    log_wealth: float
+    alpha: float
+    pair: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class InsideAudit:
     """The result of `dpaudit.audit_inside`. `print(found)` says it in words.
