@@ -162,8 +162,9 @@ def _below(terminal: TextIO) -> Iterator[tuple[Show, int]]:
 
     Only what moves and restores the cursor is written, so it does not matter where that is.
     """
-    columns = os.get_terminal_size(terminal.fileno()).columns or WIDTH
-    due = 0.0
+    columns, due = 0, 0.0
+    with suppress(OSError):
+        columns = os.get_terminal_size(terminal.fileno()).columns
 
     def write(text: str) -> None:
         with suppress(OSError):  # a terminal that was closed is no reason for an audit to end
@@ -177,7 +178,7 @@ def _below(terminal: TextIO) -> Iterator[tuple[Show, int]]:
             write(f"{_DOWN}{line}{_UP}")
 
     try:
-        yield show, min(columns - 1, WIDTH)
+        yield show, min(columns - 1, WIDTH) if columns else WIDTH
     finally:
         if due:
             write(_ERASED)
