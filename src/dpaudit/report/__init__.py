@@ -36,12 +36,13 @@ from dpaudit.report.inside import (
     is_inside,
 )
 from dpaudit.report.inside_pages import inside_page
-from dpaudit.report.live import counts_followed, followed, in_terminal
+from dpaudit.report.live import counts_followed, followed, in_terminal, inside_followed
 from dpaudit.report.methods import methods_of
 from dpaudit.report.pages import page_of, report_page, tried_pairs, write_report, write_suite
 from dpaudit.report.pinning import Pin, laid_out, pin_of, source_of
 from dpaudit.report.plain import claim_in_words, summary_of
 from dpaudit.report.printing import as_pdf
+from dpaudit.report.progress import inside_line, progress_line
 from dpaudit.report.provenance import provenance_facts
 from dpaudit.report.releases import shown_release, shown_releases
 from dpaudit.report.showing import (
@@ -71,7 +72,6 @@ from dpaudit.report.text import (
     headline,
     no_evidence,
     pair_to_pin,
-    progress_line,
     render,
     replayed,
     replayed_headline,

@@ -234,7 +234,7 @@ def _sure(audit: Audit) -> Iterator[str]:
             if detectable:
                 yield f"{detectable[0].upper()}{detectable[1:]}."
         case "suspected":
-            yield "Not known: nothing is proved of how often this tester accuses a claim that holds."
+            yield "Not known: how often this tester accuses a claim that holds is not proved."
         case _:
             yield (
                 "Not sure enough. A verdict would accuse a claim that holds with a chance of at "

@@ -1,4 +1,4 @@
-"""An audit or a replay in one line, in a text of at most 72 columns, and while it runs.
+"""An audit or a replay in one line, and in a text of at most 72 columns.
 
 The words are *refuted*, *suspected*, *not refuted* and *undecided*. Lower bounds are rounded
 down and upper bounds up, so that what is printed is never more than what was proved.
@@ -6,7 +6,6 @@ down and upper bounds up, so that what is printed is never more than what was pr
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from dpaudit.claims import Scalable
@@ -25,7 +24,7 @@ from dpaudit.report.layout import (
 )
 from dpaudit.report.pinning import Pin, pin_of
 from dpaudit.report.provenance import provenance_rows
-from dpaudit.report.showing import count, duration, lower, one_line, short_count, upper
+from dpaudit.report.showing import count, duration, one_line, upper
 from dpaudit.report.wording import GLUE, MAX_NAME, broken, glued, noted
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
         Audit,
         Counterexample,
         PairRecord,
-        Progress,
         Replayed,
         TrainingEvidence,
     )
@@ -295,68 +293,3 @@ def _warnings(audit: Audit) -> list[str]:
     lines = [line for warning in first for line in row("warning", warning, most=3)]
     more = len(audit.warnings) - MAX_WARNINGS
     return lines + (row("", f"and {count(more, 'more warning')}") if more > 0 else [])
-
-
-def progress_line(progress: Progress, *, symbol: str | None = None, width: int = 80) -> str:
-    """A running audit in one line; `symbol` is the claim's ("epsilon", "mu" or "rho").
-
-    The time left is at most that: a refutation ends the search.
-
-    >>> from dpaudit.results import Progress
-    >>> made = {"pairs": 3, "samples": 48_000, "budget": 300_000, "seconds": 1.23}
-    >>> found = Progress(**made, lower_bound=0.8444, log_wealth=4.9, alpha=1e-6, pair="")
-    >>> print(progress_line(found, symbol="epsilon"))
-    48k of 300k draws, 39k/s, 6.5 s left, epsilon 0.844 leaks, evidence 35%, pair 3
-    """
-    of_budget = "" if progress.budget is None else f" of {short_count(progress.budget)}"
-    draws = f"{short_count(progress.samples)}{of_budget} draws"
-    share = min(max(progress.log_wealth / -math.log(progress.alpha), 0.0), 1.0)
-    found = [f"evidence {math.floor(100 * share)}%", f"pair {progress.pairs:,}"]
-    if progress.lower_bound is not None and progress.lower_bound > 0.0:
-        found.insert(0, f"{symbol or 'at least'} {lower(progress.lower_bound)} leaks")
-    times = [_speed(progress), duration(progress.seconds), _left(progress)]
-    shown = [draws, *filter(None, times), *found]
-    for spare in times[1::-1]:  # what is left says more than what is past, and than the speed
-        if len(", ".join(shown)) > width and spare in shown:
-            shown.remove(spare)
-    line = ", ".join(shown)
-    room = width - len(line) - 2
-    if room < 12 or not progress.pair:
-        return one_line(line, width)
-    pair = " ".join(progress.pair.split())
-    return f"{line}: {pair if len(pair) <= room else f'{pair[: room - 3]}...'}"
-
-
-def draws_line(made: int, wanted: int, seconds: float, *, width: int = 80) -> str:
-    """A running measurement in one line.
-
-    >>> print(draws_line(48_000, 300_000, 1.23))
-    48k of 300k draws, 39k/s, 1.2 s, 6.5 s left
-    """
-    left = [f"{duration(seconds / made * (wanted - made))} left"] if made else []
-    drawn = f"{short_count(made)} of {short_count(wanted)} draws"
-    shown = [drawn, *filter(None, [_draws_a_second(made, seconds)]), duration(seconds), *left]
-    return one_line(", ".join(shown), width)
-
-
-def _speed(progress: Progress) -> str:
-    """Draws a second, or what one takes; nothing before the first."""
-    return _draws_a_second(progress.samples, progress.seconds)
-
-
-def _draws_a_second(samples: int, seconds: float) -> str:
-    if samples == 0 or seconds <= 0.0:
-        return ""
-    speed = samples / seconds
-    return f"{short_count(int(speed))}/s" if speed >= 1.0 else f"{duration(1.0 / speed)} each"
-
-
-def _left(progress: Progress) -> str:
-    """The time left, at most: up to the limit, or until all draws are made at this speed."""
-    ends = []
-    if progress.limit is not None:
-        ends.append(progress.limit - progress.seconds)
-    if progress.budget is not None and progress.samples > 0:
-        left = progress.budget - progress.samples
-        ends.append(progress.seconds / progress.samples * left)
-    return f"{duration(max(min(ends), 0.0))} left" if ends else ""

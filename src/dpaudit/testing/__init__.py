@@ -19,6 +19,7 @@ from dpaudit.testing.run_settings import (
     file_name,
     next_settings,
     seed_of,
+    watched_terminal,
 )
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ import numpy as np
 from dpaudit.auditing import audit, audit_by_replay, check_arguments, entropy_of
 from dpaudit.claims import Claim
 from dpaudit.errors import HealthWarning, Inconclusive, PrivacyViolation
-from dpaudit.inside import InsideAudit
+from dpaudit.inside import InsideAudit, InsideProgress
 from dpaudit.integrations import as_subject
 from dpaudit.mechanism import Mechanism, Subject, as_mechanism
 from dpaudit.neighbours import Pair, pairs
 from dpaudit.report import (
     Pin,
     failure,
+    followed,
     no_evidence,
     out_of_time,
     pair_to_pin,
@@ -64,8 +65,10 @@ def assert_private(
     finder: str | Finder = "auto",
     alpha: float | None = None,
     transcripts: int | None = None,
+    reveal: bool = False,
     rng: np.random.Generator | int | None = None,
     fail_on: FailOn | None = None,
+    progress: Callable[[InsideProgress], None] | Literal[False] | None = None,
 ) -> InsideAudit: ...
 
 
@@ -193,7 +196,7 @@ def assert_refuted(
         pinned = _pinned(subject)
         if inside:
             options |= {} if samples is None else {"samples": samples}
-            made = audits_inside(subject, pinned, **shared, **options)
+            made = audits_inside(subject, pinned, settings, **shared, **options)
         else:
             check_arguments(subject.claim, shared["alpha"], options.get("tester"))
             audited = as_mechanism(subject.mechanism)
@@ -254,13 +257,11 @@ def _audits(
     samples: int | None,
     rng: int,
     on_error: Any = "output",
+    progress: Any = None,
     **options: Any,
 ) -> tuple[list[Audit], TimeLimit | None]:
     """The audits of an assertion, until one refutes: a known counterexample, pins, the search."""
     claim, limit = subject.claim, None
-    if options.get("seconds") is None:
-        limit = TimeLimit(settings.effort.seconds, options.get("progress"))
-        options["progress"] = limit
     shared: dict[str, Any] = {
         "alpha": alpha / (1 + (known is not None) + (len(pinned) > 0)),
         "rng": rng,
@@ -268,17 +269,22 @@ def _audits(
     }
     __tracebackhide__ = True
     options["samples"] = settings.effort.samples if samples is None else samples
-    search = functools.partial(audit, audited, claim, **shared, **options)
-    attempts: list[Callable[[], Audit]] = []
-    if known is not None:
-        attempts.append(functools.partial(audit_by_replay, known, audited, claim, **shared))
-    if pinned:
-        attempts.append(functools.partial(search, pairs(pinned)))
-    attempts.append(functools.partial(search, subject.neighbours, finder=finder))
-    made = [attempts[0]()]
-    for attempt in attempts[1:]:
-        if not (made[-1].refuted or made[-1].suspected or made[-1].interrupted):
-            made.append(attempt())
+    symbol = getattr(claim, "symbol", None)
+    with followed(progress, symbol, below=settings.terminal) as told:
+        if options.get("seconds") is None:
+            limit = TimeLimit(settings.effort.seconds, told)
+        options["progress"] = limit or told or False
+        search = functools.partial(audit, audited, claim, **shared, **options)
+        attempts: list[Callable[[], Audit]] = []
+        if known is not None:
+            attempts.append(functools.partial(audit_by_replay, known, audited, claim, **shared))
+        if pinned:
+            attempts.append(functools.partial(search, pairs(pinned)))
+        attempts.append(functools.partial(search, subject.neighbours, finder=finder))
+        made = [attempts[0]()]
+        for attempt in attempts[1:]:
+            if not (made[-1].refuted or made[-1].suspected or made[-1].interrupted):
+                made.append(attempt())
     return made, limit
 
 
