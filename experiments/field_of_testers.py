@@ -43,7 +43,7 @@ class Sizes:
 
     runs: int = 10
     tight_runs: int = 400
-    draws: int = 10_000
+    draws: int = 5_000
     tight_draws: int = 2_000
 
     def runs_of(self, row: FieldRow) -> int:

@@ -32,7 +32,7 @@ from dpaudit.arrays import Floats
 from dpaudit.auditing import in_hand
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP, point_of
 from dpaudit.outputs import Outputs
-from dpaudit.testing.conformance import TightPair, tight_pairs
+from dpaudit.testing import TightPair, tight_pairs
 
 TIGHT_GROUP = "exactly on its claim"
 MOST_CERTIFIED = 12.0  # epsilon; a truth beyond it is as good as infinite with so few draws

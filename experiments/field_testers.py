@@ -196,7 +196,7 @@ def examine(
     test = TwoSidedTest(tester, claim)
     test.refuse_if_powerless(*map(len, samples), alpha=alpha)
     outcome = test.both(*samples, alpha=alpha, seeds=_seeds(entropy))
-    return ("accused" if outcome.refuted else "not accused"), outcome.strength_lower
+    return ("accused" if outcome.accused else "not accused"), outcome.strength_lower
 
 
 def draws_until(

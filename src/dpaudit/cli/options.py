@@ -24,7 +24,21 @@ MAX_QUOTED_CHARACTERS = 80  # of what was typed, in an error
 CLAIMS = "eps=1 | eps=1,delta=1e-6 | mu=1 | rho=0.1 | order=2,eps=0.5"
 BETTING = "betting"
 # The batch testers of dpaudit.testers that need no argument, by class.
-TESTER_CLASSES = ("HistogramTester", "HockeyStickTester", "RenyiTester", "MMDTester")
+TESTER_CLASSES = (
+    "HistogramTester",
+    "HockeyStickTester",
+    "RenyiTester",
+    "MMDTester",
+    "StatDP",
+    "DPSniper",
+    "DeltaSiege",
+    "NearestNeighbours",
+    "SequentialMMD",
+    "APT",
+    "KernelRenyi",
+    "PrivacyLossBounds",
+    "FiniteOutputs",
+)
 
 
 def name_of_tester(tester: str) -> str:
