@@ -183,6 +183,17 @@ def test_rounding_lets_no_witness_leave_the_ball(size: float) -> None:
         assert np.linalg.norm(ascent._weights @ gradients) <= 1.0
 
 
+def test_a_wealth_beyond_doubt_ends_the_test_and_alpha_still_counts() -> None:
+    x, y = ["a"] * 5_000, ["b"] * 5_000
+    bounds = [
+        SequentialMMD().lower_bound(x, y, PureDP(0.1), alpha=alpha, rng=rng())
+        for alpha in (0.5, 1e-9, 1e-300)
+    ]
+    assert 100.0 < bounds[0] + math.log(2.0) < 101.0
+    assert bounds[0] - bounds[1] == pytest.approx(math.log(0.5e9))
+    assert 0.0 < bounds[2] < 1.0
+
+
 def test_pairs_beyond_the_most_are_not_looked_at() -> None:
     x, y = rng(0).normal(size=300) + 2.0, rng(1).normal(size=300)
     found = pairs(SequentialMMD(), x, y, PureDP(0.05))

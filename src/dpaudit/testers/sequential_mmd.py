@@ -18,6 +18,7 @@ from dpaudit.testers.tester import Method
 
 _ROOT2 = math.sqrt(2.0)
 _BLOCK = 128  # pairs whose kernels are computed together
+_BEYOND_DOUBT = 100.0  # the log of a wealth after which no more pairs are looked at
 _RADIUS = 1.0 - 1e-6  # of the ball of witnesses: with rounding they stay within 1, because
 _LEAST_GRADIENTS = 1e-4  # bounds the steps along gradients that are mostly rounding
 _NEWTON_FACTOR = 2.0 / (2.0 - math.log(3.0))  # Cutkosky and Orabona 2018, theorem 1
@@ -85,6 +86,8 @@ class SequentialMMD(PairByPair):
                 log_wealth += math.log1p(stake.stake * payoff)
                 stake.learn(payoff)
                 yield log_wealth - needed
+                if log_wealth > max(_BEYOND_DOUBT, needed):
+                    return
 
 
 def _products(points: Points, start: int, block: int, stop: int, width: float) -> Floats:
