@@ -33,6 +33,7 @@ from experiment_tables import (
     training_claims,
     wide_resnet,
 )
+from field_tables import field_of_testers, field_rows, field_tight
 from inside_tables import (
     inside_diffprivlib,
     inside_identity,
@@ -52,6 +53,25 @@ PAGES = tuple(
     for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
     if "<!-- table: " in page.read_text(encoding="utf-8")
 )
+
+
+def sequential_figures(lines: list[Line]) -> list[list[str]]:
+    """Each tester on the violations for which its authors give a figure."""
+    rows = [
+        [
+            line["tester"],
+            line["mechanism"],
+            line["claim"].replace("1e-05", "1e-5"),
+            line["floor_pairs"],
+            f"{float(line['mean_pairs']):.0f} \u00b1 {float(line['standard_error']):.0f}",
+            line["published_pairs"] or "-",
+            f"{line['accused']} of {line['runs']}",
+            f"{100 * float(line['published_share']):.0f} %" if line["published_share"] else "-",
+        ]
+        for line in lines
+    ]
+    heads = ["tester", "mechanism", "claim", "floor", "pairs, ours", "pairs, published"]
+    return [[*heads, "accused, ours", "accused, published"], *rows]
 
 
 def efficiency(lines: list[Line]) -> list[list[str]]:
@@ -234,6 +254,7 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "table1": table1,
     "false_positives": false_positives,
     "peers": peers,
+    "sequential_figures": sequential_figures,
     "floats": floats,
     "independent": independent_canaries,
     "independent_validity": independent_validity,
@@ -251,11 +272,16 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "inside_sgd": inside_sgd,
     "inside_synthesizers": inside_synthesizers,
     "inside_validity": inside_validity,
+    "field_of_testers": field_of_testers,
+    "field_rows": field_rows,
+    "field_tight": field_tight,
 }
 # Of tables that have not the name of their CSV.
 SOURCES = {
     "libraries_in_short": "libraries",
     "floors": "floors_*",
+    "field_rows": "field_of_testers",
+    "field_tight": "field_of_testers",
     "training_refuted": "refuted",
     "inside_diffprivlib": "diffprivlib_rows",
     "inside_sgd": "sgd",

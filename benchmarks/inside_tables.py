@@ -94,7 +94,7 @@ def inside_synthesizers(lines: list[Line]) -> list[list[str]]:
     rows = [
         [
             line["synthesizer"],
-            "right" if line["right"] == "True" else "broken",
+            "right" if line["right"] == "yes" else "broken",
             f"{line['broken']} of {line['runs']}",
             f"{float(line['transcripts']):,.0f}",
             f"{float(line['seconds']):.3f}",

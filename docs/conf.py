@@ -34,6 +34,7 @@ html_theme = "furo"
 html_title = f"dpaudit {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["sortable.js"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sphinx = False

@@ -7,6 +7,7 @@ it loads neither numpy nor scipy nor scikit-learn before an assertion does.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import math
 import os
@@ -14,7 +15,7 @@ import secrets
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
@@ -29,6 +30,7 @@ from dpaudit.testing import (
     Judgement,
     file_name,
     seed_of,
+    watched_terminal,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class Settings:
     exports: dict[str, Path | None]
     save: Baseline | None
     compare: Baseline | None
+    terminal: TextIO | None  # where progress is shown
 
     @property
     def kept(self) -> Path:
@@ -184,6 +187,7 @@ def pytest_configure(config: pytest.Config) -> None:
         },
         save=_baseline(config, "dpaudit_save"),
         compare=_baseline(config, "dpaudit_compare"),
+        terminal=_terminal(config),
     )
     config.stash[SETTINGS] = settings
     config.pluginmanager.register(Run(settings), "dpaudit-run")
@@ -214,6 +218,14 @@ def _baseline(config: pytest.Config, option: str) -> Baseline | None:
     except ValueError as error:
         raise pytest.UsageError(f"--{option.replace('_', '-')}: {error}") from error
     return found
+
+
+def _terminal(config: pytest.Config) -> TextIO | None:
+    """Where progress is shown; in no worker of xdist, nor between the lines of a live log."""
+    has = config.pluginmanager.hasplugin
+    logs = has("logging") and (config.getini("log_cli") or config.getoption("log_cli_level"))
+    alone = has("terminal") and not logs and not hasattr(config, "workerinput")
+    return watched_terminal() if alone else None
 
 
 def _is_on_github() -> bool:
@@ -274,6 +286,9 @@ class Run:
     def pytest_unconfigure(self) -> None:
         """Restore the settings where Ctrl-C skipped the teardown of a test."""
         NEXT_SETTINGS.set(self._outside)
+        if self._settings.terminal is not None:
+            with contextlib.suppress(OSError):  # of a terminal that is gone
+                self._settings.terminal.close()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -374,4 +389,5 @@ def _settings_for(
         fail_on=settings.fail_on,
         note=note,
         warn=found.problems.append,
+        terminal=settings.terminal,
     )

@@ -36,7 +36,7 @@ ROOMS = {
     "betting": "payoffs, the bettor of one pair, the one wealth",
     "report": "every word a user reads: text, pages, figures",
     "results": "what comes back: frozen values, JSON, verdicts",
-    "testers": "the paper's batch testers",
+    "testers": "the testers of the paper and of its peers",
     "auditing": "the audit: search, bet, certify, shrink, replay, measure",
     "training": "audits of a training by canaries",
     "inside": "exact privacy loss by record and replay",

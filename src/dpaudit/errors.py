@@ -87,6 +87,10 @@ class InvalidAuditFile(DPAuditError, ValueError):
         super().__init__(printable(message))
 
 
+class CannotPrint(DPAuditError, RuntimeError):
+    """There is no browser that could print a page as a PDF, or it failed."""
+
+
 class PrivacyViolation(DPAuditError, AssertionError):
     """The mechanism does not keep its claim; the message says how that was shown.
 

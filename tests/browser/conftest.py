@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-AXE = ROOT / ".venv" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 OPTIONS = (
     "--headless=new",
     "--no-sandbox",  # in a container Chromium may have no sandbox of its own
@@ -54,6 +54,19 @@ def browser() -> Iterator[Any]:
     found = webdriver.Chrome(options=options, service=Service(driver))
     yield found
     found.quit()
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[..., str]:
+    """Finds the first of some programs, or skips the test."""
+
+    def find(*names: str) -> str:
+        found = next(filter(None, map(shutil.which, names)), None)
+        if found is None:
+            _without(f"no {' or '.join(names)} on the path")
+        return found
+
+    return find
 
 
 @pytest.fixture(scope="session")

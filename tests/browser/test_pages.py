@@ -6,13 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reported import broken_inside, cannot_follow, of_words, verdicts
+from reported import (
+    broken_inside,
+    cannot_follow,
+    not_refuted_in_batches,
+    of_samples,
+    of_words,
+    refuted_in_batches,
+    trained,
+    verdicts,
+)
 
 from dpaudit.report import write_report, write_suite
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 VERDICTS = ("refuted", "not-refuted", "undecided", "broken-inside", "cannot-follow")
-NAMES = (*VERDICTS, "words", "suite/index")
+METHODS = ("batches", "batches-refuted", "samples", "training", "independent-canaries")
+NAMES = (*VERDICTS, *METHODS, "words", "suite/index")
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +31,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     audits: dict[str, Any] = {**verdicts(), "words": of_words()}
     audits |= {"broken-inside": broken_inside(), "cannot-follow": cannot_follow()}
+    audits |= {"batches": not_refuted_in_batches(), "batches-refuted": refuted_in_batches()}
+    audits |= {"samples": of_samples(), "training": trained()}
+    audits |= {"independent-canaries": trained("independent")}
     for name, audit in audits.items():
         write_report(audit, folder / f"{name}.html")
     write_suite(audits.values(), folder / "suite")
@@ -60,6 +73,67 @@ def test_the_verdict_is_on_the_first_screen(
     assert verdict.text.strip().lower() == name.replace("-", " ")
     lead = browser.find_element("css selector", ".lead")
     assert lead.rect["y"] + lead.rect["height"] <= SIZES[size][1]
+
+
+@pytest.mark.parametrize("name", [*VERDICTS, *METHODS])
+def test_the_summary_fits_on_one_screen(browser: Any, pages: Path, name: str) -> None:
+    _open(browser, pages / f"{name}.html", "desktop")
+    summary = browser.find_element("css selector", ".summary")
+    assert summary.rect["y"] + summary.rect["height"] <= SIZES["desktop"][1]
+
+
+BROKEN = r"""
+// Numbers and words that stand by themselves: names of files and functions may be broken, and of
+// datasets what is wider than its cell.
+const core = /(?<![\w.\/:<>-])(?:[-+]?\d[\d,.]*e[-+]?\d+|[-+]?\d[\d,.]*\d|\d|[A-Za-z]+)(?![\w\/:(<>]|\.\w)/g;
+const found = [];
+for (const cell of document.querySelectorAll("td, th, .facts dd")) {
+  const style = getComputedStyle(cell);
+  const room = cell.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  const parts = [];
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (node.nodeType === Node.TEXT_NODE) parts.push([node, node.data]);
+    else if (node.tagName === "BR") parts.push([node, " "]);
+  }
+  const whole = parts.map(part => part[1]).join("");
+  for (const match of whole.matchAll(core)) {
+    const range = document.createRange();
+    const start = match.index, end = match.index + match[0].length;
+    let passed = 0;
+    for (const [node, text] of parts) {
+      const next = passed + text.length;
+      if (passed <= start && start < next) range.setStart(node, start - passed);
+      if (passed < end && end <= next) range.setEnd(node, end - passed);
+      passed = next;
+    }
+    const boxes = [...range.getClientRects()].filter(box => box.width > 0);
+    if (new Set(boxes.map(box => Math.round(box.bottom / 4))).size < 2) continue;
+    const isWide = boxes.reduce((sum, box) => sum + box.width, 0) > room + 1;
+    const inData = cell.matches(".pair td, .releases td, dd") || cell.querySelector("code, a");
+    if (!isWide || !inData) found.push(match[0]);
+  }
+}
+return found;
+"""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cell_breaks_a_number_or_a_word_that_would_fit(
+    browser: Any, pages: Path, name: str, size: str
+) -> None:
+    _open(browser, pages / f"{name}.html", size)
+    assert browser.execute_script(BROKEN) == []
+
+
+def test_the_test_of_broken_numbers_sees_one(browser: Any, pages: Path) -> None:
+    _open(browser, pages / "refuted.html", "phone")
+    cell = '<td style="word-break: break-all">123 1e-06, 123 1e-06, 123 1e-06, 123 1e-06</td>'
+    table = f'<table style="width: 7em; table-layout: fixed"><tr>{cell}</tr></table>'
+    browser.execute_script("document.querySelector('main').innerHTML = arguments[0]", table)
+    assert browser.execute_script(BROKEN) != []
 
 
 def test_what_users_wrote_does_nothing(browser: Any, pages: Path) -> None:

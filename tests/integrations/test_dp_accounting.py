@@ -60,3 +60,18 @@ def test_a_sampled_event_and_what_is_none() -> None:
     assert 0.0 < claim.delta(1.0) < dpaudit.GaussianDP(1.0).delta(1.0)
     with pytest.raises(InvalidClaim, match=r"a DpEvent, got 1\.0"):
         dpaudit.integrations.from_dp_accounting(1.0)
+
+
+def test_the_optimistic_profile_lies_below_and_near_the_accountants() -> None:
+    """Its privacy losses are discretized upwards, our masses downwards: both enclose the truth."""
+    from scipy.stats import norm
+
+    edges = np.linspace(-9.0, 10.0, 4_000)
+    curve = dpaudit.testers.optimistic_profile(lambda x: norm.cdf(x - 1.0), norm.cdf, edges)
+    levels = [0.0, 0.5, 1.0, 2.0]
+    dots = dpaudit.testers.connect_the_dots(dpaudit.GaussianDP(1.0).delta, levels)
+    above = pld.from_gaussian_mechanism(1.0)
+    for level in levels:
+        delta = above.get_delta_for_epsilon(level)
+        assert delta - 1e-4 < curve.delta_lower(level) <= delta
+        assert dots.delta(level) <= delta

@@ -109,7 +109,7 @@ def test_an_e_value_is_rounded_down(log_wealth: float) -> None:
     audit = dataclasses.replace(not_refuted(), evidence=found)
     most = math.exp(log_wealth) * (1.0 + 2e-12)  # what a logarithm and back lose
     assert float(wording.e_value(audit)) <= most
-    assert numbers("e-value of NUMBER;", EVIDENCE.alt(audit))[0] <= most
+    assert numbers("wealth of NUMBER;", EVIDENCE.alt(audit))[0] <= most
 
 
 def test_the_figures_say_bounds_on_the_safe_side() -> None:

@@ -67,12 +67,12 @@ def test_the_stated_power() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "claim", "neighbours", "draws"),
     [
-        (LaplaceCount(1.0), PureDP(1.0), RECORDS, 900),
-        (Geometric(0.5), PureDP(0.5), RECORDS, 800),
-        (RandomizedResponse(1.0), PureDP(1.0), BITS, 1_200),
-        (RandomizedResponse(1.0), PureDP(1.0), pairs([([0], [1])]), 800),
-        (GaussianCount(0.5, 0.05), ApproxDP(0.5, 0.05), RECORDS, 800),
-        (normal_count, GaussianDP(1.0), RECORDS, 500),
+        (LaplaceCount(1.0), PureDP(1.0), RECORDS, 600),
+        (Geometric(0.5), PureDP(0.5), RECORDS, 500),
+        (RandomizedResponse(1.0), PureDP(1.0), BITS, 800),
+        (RandomizedResponse(1.0), PureDP(1.0), pairs([([0], [1])]), 500),
+        (GaussianCount(0.5, 0.05), ApproxDP(0.5, 0.05), RECORDS, 500),
+        (normal_count, GaussianDP(1.0), RECORDS, 400),
         pytest.param(normal_count, RenyiDP(2.0, 1.0), RECORDS, 400, marks=pytest.mark.nightly),
     ],
     ids=["laplace", "geometric", "bits", "one-pair", "gaussian", "gdp", "renyi"],
@@ -105,7 +105,7 @@ def test_the_level_that_holds_is_rarely_refuted_by_ladder_or_claim(
     """
     accused = 0
     for seed in range(AUDITS):
-        loop = small_audit(mechanism, PureDP(1.0), neighbours, 800, seed)
+        loop = small_audit(mechanism, PureDP(1.0), neighbours, 500, seed)
         bound = loop.lower_bound
         assert bound is not None
         accused += loop.account.refuted or bound >= 0.9

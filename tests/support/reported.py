@@ -14,6 +14,7 @@ from dpaudit.claims import PureDP
 from dpaudit.inside import InsideAudit, Laplace, release
 from dpaudit.neighbours import Pair
 from dpaudit.results import (
+    REPLAY,
     Audit,
     Counterexample,
     Evidence,
@@ -95,6 +96,41 @@ def of_words() -> Audit:
     mechanism.__name__ = NASTY
     pairs: list[Any] = [([NASTY], [])]
     return dpaudit.audit(mechanism, dpaudit.PureDP(0.5), pairs, rng=7, samples=20_000)
+
+
+@cache
+def not_refuted_in_batches() -> Audit:
+    """Not refuted by a tester that does not bet."""
+    near = dpaudit.pairs([([1.0], [0.5]), ([1.0], [0.9]), ([0.5], [-1.0])])
+    tester = dpaudit.testers.HistogramTester()
+    return dpaudit.audit(noisy_sum, dpaudit.PureDP(2.0), near, tester=tester, rng=7, samples=20_000)
+
+
+@cache
+def refuted_in_batches() -> Audit:
+    near = dpaudit.pairs([([1.0], [-1.0])])
+    tester = dpaudit.testers.HistogramTester()
+    return dpaudit.audit(noisy_sum, dpaudit.PureDP(0.5), near, tester=tester, rng=7, samples=20_000)
+
+
+@cache
+def trained(assume: Any = "nothing") -> Audit:
+    """A training whose canaries show: scores in and out lie three deviations apart."""
+    plan = dpaudit.training.canaries(300, rng=11)
+    scores = np.random.default_rng(1).normal(size=300) + 3.0 * plan.bits
+    claim = dpaudit.GaussianDP(1.0)
+    return dpaudit.training.one_run(scores, plan, claim, assume=assume, name="train", rng=7)
+
+
+@cache
+def of_samples() -> Audit:
+    noise = np.random.default_rng(0).laplace(size=(2, 4000))
+    return dpaudit.compare_samples(noise[0] + 3.0, noise[1], dpaudit.PureDP(1.0), rng=7)
+
+
+def replayed() -> Audit:
+    """A known counterexample, counted again, as a test run does."""
+    return replace(refuted(), tester=REPLAY, history=(), simplest=None, pairs_tried=1)
 
 
 # --- written down ---------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ def test_what_is_exactly_on_its_claim_fails_at_most_in_a_share_alpha() -> None:
     @dpaudit.example([1], [0])
     def check(seed: int) -> None:
         mechanism = RandomizedResponse(1.0)
-        dpaudit.assert_private(mechanism, PureDP(1.0), pair, alpha=alpha, samples=400, rng=seed)
+        dpaudit.assert_private(mechanism, PureDP(1.0), pair, alpha=alpha, samples=150, rng=seed)
 
     for seed in range(runs):
         try:

@@ -14,7 +14,7 @@ from dpaudit.bounds import proportion_lower, proportion_upper
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP, Scalable
 from dpaudit.errors import UnsupportedClaim
 from dpaudit.guessing import Samples
-from dpaudit.testers import MMDTester, from_dp_auditorium
+from dpaudit.testers import Method, MMDTester, SequentialTester, from_dp_auditorium, method_of
 from dpaudit.testing import check_tester, tight_pairs
 from dpaudit.testing.conformance import CLAIMS
 
@@ -161,6 +161,59 @@ class NoThreshold:
     lower_bound = Valid.lower_bound
 
 
+class StatesAWord(Valid):
+    method = "exact"
+
+
+class Sequential:
+    """Bets on "the data's output is above 1/2 and the neighbour's is not", pair by pair."""
+
+    method = Method(source="Ville 1939", guarantee="exact")
+
+    def gains(self, sides: tuple[Samples, Samples], claim: Claim) -> Any:
+        first, second = (
+            np.asarray(side, dtype=float).reshape(len(side), -1)[:, 0] > 0.5 for side in sides
+        )
+        size = min(len(first), len(second))
+        return first[:size].astype(float) - second[:size] - claim.delta(0.0)
+
+    def log_wealth(self, *sides: Samples, claim: Claim) -> Any:
+        return np.cumsum(np.log1p(0.4 * self.gains((sides[0], sides[1]), claim)))
+
+    def pairs_until_accused(self, *args: Any, alpha: float, rng: np.random.Generator) -> int | None:
+        above = self.log_wealth(*args[:2], claim=args[2]) >= math.log(1.0 / alpha)
+        return int(np.argmax(above)) + 1 if above.any() else None
+
+    def lower_bound(self, *args: Any, alpha: float, rng: np.random.Generator) -> float:
+        peak = self.log_wealth(*args[:2], claim=args[2]).max(initial=-1.0)
+        return float(peak + 1e-9 - math.log(1.0 / alpha))
+
+    def threshold(self, claim: Claim) -> float:
+        return 0.0
+
+    __repr__ = Valid.__repr__
+
+
+class CountsFromZero(Sequential):
+    def pairs_until_accused(self, *args: Any, **more: Any) -> int | None:
+        found = super().pairs_until_accused(*args, **more)
+        return None if found is None else 0
+
+
+class NeverSaysWhen(Sequential):
+    def pairs_until_accused(self, *args: Any, **more: Any) -> int | None:
+        return None
+
+
+class SaysWhenAllAreSeen(Sequential):
+    """It stakes more where the last pair will show a leak."""
+
+    def log_wealth(self, *sides: Samples, claim: Claim) -> Any:
+        gains = self.gains((sides[0], sides[1]), claim)
+        share = 0.2 if len(gains) == 0 or gains[-1] < 0.5 else 0.4
+        return np.cumsum(np.log1p(share * gains))
+
+
 BROKEN: dict[Callable[[], Any], str] = {
     AccusesAlways: "it accuses randomized response, which keeps 1-DP, in 40 of 40 runs at alpha",
     PlugIn: r"it accuses randomized response, which keeps 1-DP, in [123]\d of 40 runs",
@@ -180,6 +233,10 @@ BROKEN: dict[Callable[[], Any], str] = {
     DividesByZero: "of 0 outputs it makes a ZeroDivisionError",
     SupportsNothing: "it supports none of the claims it is asked about: 1-DP",
     NoThreshold: "it has no threshold",
+    StatesAWord: "its method is 'exact'; state it on the class as dpaudit.testers.Method",
+    CountsFromZero: "pairs_until_accused gave 0 of 400 pairs; give a whole number from 1 to",
+    NeverSaysWhen: "says that it accuses never, and its lower bound is .* let the bound exceed",
+    SaysWhenAllAreSeen: r"it looks ahead: it accuses after \d+ pairs, and .* where only outputs",
 }
 
 
@@ -190,6 +247,40 @@ def test_a_broken_tester_fails_for_the_right_reason(broken: Callable[[], Any], w
     """`PlugIn` accuses at least half of the time: more than 12 of 40 with probability 0.99."""
     with pytest.raises(AssertionError, match=f"does not conform: .*{why}"):
         check(broken())
+
+
+def test_a_sequential_tester_passes_if_it_looks_only_at_the_past() -> None:
+    assert isinstance(Sequential(), SequentialTester)
+    check(Sequential(), runs=20)
+
+
+def test_only_an_exact_tester_must_be_valid_at_its_alpha() -> None:
+    class PlugInInTheLimit(PlugIn):
+        method = Method(source="", guarantee="asymptotic")
+
+    class Heuristic(IgnoresAlpha):
+        method = Method(source="", guarantee="none")
+
+    class AsymptoticAndIgnoresAlpha(IgnoresAlpha):
+        method = Method(source="", guarantee="asymptotic")
+
+    check(Heuristic())
+    with pytest.raises(AssertionError, match="it ignores alpha"):
+        check(PlugInInTheLimit())
+    with pytest.raises(AssertionError, match="it ignores alpha"):
+        check(AsymptoticAndIgnoresAlpha())
+
+
+def test_what_a_tester_states_is_what_it_is_taken_for() -> None:
+    assert method_of(Sequential()) is Sequential.method
+    assert method_of(Valid()).refutes  # as its author promises
+    assert method_of(Valid()).assumptions
+    with pytest.raises(TypeError, match=r"method of StatesAWord must be a dpaudit.testers.Method"):
+        method_of(StatesAWord())
+    with pytest.raises(ValueError, match="guarantee must be one of 'exact', 'asymptotic', 'none'"):
+        Method(source="", guarantee="likely")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="assumptions must be a tuple of sentences"):
+        Method(source="", guarantee="exact", assumptions="One.")  # type: ignore[arg-type]
 
 
 def test_words_are_refused_only_by_name() -> None:

@@ -75,6 +75,18 @@ def test_every_public_name_is_in_the_reference_once() -> None:
     assert sorted(named) == sorted(set(dpaudit.__all__) - {"__version__"})
 
 
+def test_the_table_of_testers_says_what_their_classes_say() -> None:
+    text = (ROOT / "docs" / "testers.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (exact|asymptotic|none) \|$", text, re.MULTILINE))
+    testers = vars(dpaudit.testers)
+    stated = {
+        name: kind.method.guarantee
+        for name, kind in testers.items()
+        if isinstance(getattr(kind, "method", None), dpaudit.testers.Method)
+    }
+    assert {name: rows.get(name) for name in stated} == stated
+
+
 @pytest.mark.parametrize(
     "page", [page for page in TEXTS if page.exists()], ids=lambda page: page.stem
 )

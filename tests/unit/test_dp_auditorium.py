@@ -13,7 +13,7 @@ import pytest
 
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, Profile, PureDP, RenyiDP
 from dpaudit.errors import Underpowered, UnsupportedClaim
-from dpaudit.testers import BatchTester, from_dp_auditorium
+from dpaudit.testers import BatchTester, Method, from_dp_auditorium, method_of
 
 
 @dataclass
@@ -182,3 +182,13 @@ def test_a_claim_that_does_not_is_refused(stated: dict[str, Any], claim: Claim) 
         wrapped.threshold(claim)
     with pytest.raises(UnsupportedClaim, match="does not imply"):
         wrapped.lower_bound(np.zeros(3), np.ones(3), claim, alpha=0.05, rng=rng())
+
+
+def test_wrapping_guarantees_what_the_tester_does() -> None:
+    class Heuristic(Theirs):
+        method = Method(source="", guarantee="none")
+
+    promised = method_of(from_dp_auditorium(Theirs()))
+    assert promised.refutes
+    assert "as its author promises" in promised.assumptions[0]
+    assert method_of(from_dp_auditorium(Heuristic())) is Heuristic.method

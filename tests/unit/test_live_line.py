@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.report import counts_followed, followed, in_terminal
+from dpaudit.inside import InsideProgress
+from dpaudit.report import counts_followed, followed, in_terminal, inside_line
 from dpaudit.report.live import XDIST
 
 PAIR = [([1.0], [0.0])]
@@ -54,17 +56,32 @@ def measured(**options: Any) -> None:
     dpaudit.measure_epsilon(noisy, [1.0], [0.0], samples=2_000, rng=1, **options)
 
 
-@pytest.mark.parametrize("run", [audited, measured])
+def followed_inside(**options: Any) -> dpaudit.InsideAudit:
+    def one(data: Any, rng: np.random.Generator) -> Any:
+        return data[0] + rng.laplace()
+
+    claim = options.pop("claim", dpaudit.PureDP(2.0))
+    return dpaudit.audit_inside(one, claim, PAIR, transcripts=40, rng=1, **options)
+
+
+SHOWN = {
+    audited: " of 2000 draws, ",
+    measured: " of 2000 draws, ",
+    followed_inside: " of 40 transcripts, ",
+}
+
+
+@pytest.mark.parametrize("run", SHOWN)
 def test_a_terminal_shows_a_line_and_takes_it_away(watch: Watch, run: Any) -> None:
     terminal = watch()
     run()
     text = terminal.getvalue()
-    assert " of 2000 draws" in text
+    assert SHOWN[run] in text
     assert text.endswith("\x1b[2K")  # the line is erased
     assert max(len(line) for line in text.replace("\r", "\n").splitlines()) < 120
 
 
-@pytest.mark.parametrize("run", [audited, measured])
+@pytest.mark.parametrize("run", SHOWN)
 def test_silence(watch: Watch, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
     terminal = watch()
     run(progress=False)
@@ -82,6 +99,22 @@ def test_silence(watch: Watch, monkeypatch: pytest.MonkeyPatch, run: Any) -> Non
     run()
     with pytest.raises(TypeError, match="progress must be a function, False for silence"):
         run(progress=True)
+
+
+def test_an_audit_inside_tells_what_its_transcripts_showed() -> None:
+    told: list[InsideProgress] = []
+    found = followed_inside(progress=told.append)
+    assert found == followed_inside(progress=False)
+    first = told[0]
+    assert (first.transcripts, first.budget, first.pairs) == (1, 40, 1)
+    assert first.allowed == 2.0
+    assert found.worst is not None
+    assert all(one.largest <= abs(found.worst.loss) for one in told if one.largest is not None)
+    line = inside_line(replace(first, transcripts=10, seconds=2.0, largest=1.0, pair=""))
+    assert line == "10 of 40 transcripts, 5/s, 6.0 s left, largest loss 1 of 2 allowed, pair 1"
+    told.clear()
+    followed_inside(progress=told.append, claim=dpaudit.ApproxDP(1.0, 1e-5))
+    assert inside_line(told[0], width=200).endswith(f"evidence 0%, pair 1: {told[0].pair}")
 
 
 def test_one_of_two_audits_is_shown(watch: Watch) -> None:

@@ -141,11 +141,11 @@ def test_what_is_counted_shares_no_random_numbers() -> None:
 
 
 def test_correlated_draws_overrate_a_mechanism_on_its_epsilon_at_most_in_a_share_alpha() -> None:
-    """Null: each of 80 bounds is above epsilon with probability at most 0.2.
+    """Null: each of 60 bounds is above epsilon with probability at most 0.2.
 
-    False alarm 4e-7 (36 or more of 80); against a rate of 0.6 the power is 0.998.
+    False alarm 9e-7 (29 or more of 60); against a rate of 0.6 the power is 0.975.
     """
-    runs, alpha, epsilon = 80, 0.2, 0.5
+    runs, alpha, epsilon = 60, 0.2, 0.5
     pair = [0, 1, 2, 3, 4], [0, 0, 1, 2, 3, 4]
     found = [
         dpaudit.measure_epsilon(

@@ -142,7 +142,7 @@ def test_a_report_has_its_parts_and_a_script_that_needs_only_the_library(page: P
 
 
 @in_a_checkout
-def test_every_refuted_line_is_ready_open_or_known() -> None:
+def test_every_refuted_line_is_ready_or_known() -> None:
     index = (REPORTS / "index.md").read_text(encoding="utf-8")
     refuted = set()
     for path in (ROOT / "experiments" / "results" / "libraries").glob("*.csv"):

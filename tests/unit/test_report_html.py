@@ -148,7 +148,7 @@ def test_the_page_of_a_refuted_audit_has_all_that_shows_it() -> None:
         f"rng={audit.rng_seed}",
         str(found.seed),
         "its event is counted again on fresh draws",
-        '"schema": 7',
+        '"schema": 8',
     ):
         assert text in said, text
 

@@ -21,7 +21,12 @@ from dpaudit.results import (
 
 
 def test_no_verdict_says_that_a_claim_holds() -> None:
-    assert [verdict.value for verdict in Verdict] == ["refuted", "not refuted", "undecided"]
+    assert [verdict.value for verdict in Verdict] == [
+        "refuted",
+        "suspected",
+        "not refuted",
+        "undecided",
+    ]
 
 
 def test_values_are_frozen() -> None:

@@ -210,7 +210,7 @@ def test_the_file_is_strict_json_in_ascii(tmp_path: Path) -> None:
     audit.save(tmp_path / "audit.json")
     text = (tmp_path / "audit.json").read_text(encoding="ascii")
     saved = json.loads(text, parse_constant=lambda literal: pytest.fail(literal))
-    assert saved["schema"] == 7
+    assert saved["schema"] == 8
     assert saved["evidence"]["log_wealth"] == {"$float": "-inf"}
     assert load(tmp_path / "audit.json").mechanism == "sommé"
 
@@ -294,9 +294,9 @@ def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path: Path) -> None:
         ("\xff", "audit.json is not an audit file: "),
         ('{"schema": NaN}', "audit.json: NaN is not JSON"),
         ("[]", "audit.json: a saved audit must be a JSON object, got list"),
-        ("{}", "reads audits of schema 7, got schema None"),
-        ('{"schema": 8}', "reads audits of schema 7, got schema 8"),
-        ('{"schema": true}', "reads audits of schema 7, got schema True"),
+        ("{}", "reads audits of schema 8, got schema None"),
+        ('{"schema": 9}', "reads audits of schema 8, got schema 9"),
+        ('{"schema": true}', "reads audits of schema 8, got schema True"),
     ],
 )
 def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
@@ -314,7 +314,10 @@ def test_another_file_is_refused_by_name(tmp_path: Path, text: str, message: str
     ("changes", "message"),
     [
         ({"surprise": 1}, "unknown field 'surprise'. Was it saved by a newer dpaudit?"),
-        ({"verdict": "passed"}, "verdict must be one of refuted, not refuted, undecided, got 'pa"),
+        (
+            {"verdict": "passed"},
+            "verdict must be one of refuted, suspected, not refuted, undecided, got 'pa",
+        ),
         ({"verdict": []}, "verdict must be one of "),
         ({"samples": 1.5}, "samples must be a whole number, got 1.5."),
         ({"samples": True}, "samples must be a whole number, got True."),

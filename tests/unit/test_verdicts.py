@@ -24,7 +24,7 @@ from dpaudit.mechanism import as_mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.report import page_of, replayed
 from dpaudit.results import Evidence, PairRecord, Replayed, verdict_of
-from dpaudit.testers import Outcome
+from dpaudit.testers import HistogramTester, Outcome
 
 Floats = npt.NDArray[np.float64]
 ONE_PAIR = [([1.0], [0.0])]
@@ -150,8 +150,8 @@ def test_trials_are_held_to_the_same_rule(refuted: bool, draws: int, verdict: Ve
         budget=Budget(draws, None),
         entropy=1,
     )
-    ledger = Ledger(run.claim, run.alpha, tester="HistogramTester")
-    outcome = Outcome(refuted=refuted, strength_lower=None, score=0.0)
+    ledger = Ledger(run.claim, run.alpha, tester="HistogramTester", method=HistogramTester.method)
+    outcome = Outcome(accused=refuted, strength_lower=None, score=0.0)
     ledger.enter(Pair(1, 0), outcome, share=0.5, draws=draws, samples=draws)
     found = result(run, ledger.findings(), "", None)
     assert found.verdict is verdict

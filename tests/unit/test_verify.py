@@ -304,7 +304,7 @@ def test_numbers_of_nothing_do_not_hold(place: Path, genuine: Saved, change: Cha
 
 
 def test_what_is_no_audit_is_an_error(place: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text('{"schema": 7}')
+    (tmp_path / "a.json").write_text('{"schema": 8}')
     assert "no field" in error_line(run_apart("verify", str(tmp_path / "a.json")))
     assert "there is no file" in error_line(run_apart("verify", "nowhere.json"))
     words = error_line(run_apart("verify", f"{place}/audit.json", "--one-at-a-time"))

@@ -14,7 +14,7 @@ from dpaudit.auditing.budget import DEFAULT_SAMPLES, Budget
 from dpaudit.auditing.certifying_draws import Certify
 from dpaudit.auditing.pace import pace_of
 from dpaudit.auditing.run import (
-    Method,
+    Procedure,
     Run,
     Stream,
     check_arguments,
@@ -91,7 +91,8 @@ def audit(
     `tester` bets by default. Any batch tester, such as `dpaudit.testers.HockeyStickTester()` or an
     object with its two methods, is given an even share of the draws on each of 20 pairs (or on each
     of the pairs given; `dpaudit.testers.Trials(tester, count=50)` sets another number), and alpha
-    is spent over the trials.
+    is spent over the trials. A tester states what it guarantees (`dpaudit.testers.Method`). If that
+    is not exact, its accusation ends the search, refutes nothing, and the verdict is "suspected".
 
     A float output is a real number, unless `floats="bits"` lets the bets see how it is rounded
     too. That refutes nearly all noise that is added in floating point (Mironov 2012).
@@ -186,10 +187,10 @@ def audit(
             caller=caller,
         )
         proposals = as_finder(relation, finder, run.rng(Stream.FINDER))
-        method: Method
+        procedure: Procedure
         if isinstance(tester, BettingTester | None):
             sharpen = tester is not None and tester.after_refuting == "sharpen"
-            method = BettingLoop(run, proposals, sharpen=sharpen)
+            procedure = BettingLoop(run, proposals, sharpen=sharpen)
         else:
             trials = tester if isinstance(tester, Trials) else Trials(tester)
             if len(plan) > 1:
@@ -197,8 +198,10 @@ def audit(
                     f"the trials of a batch tester are planned for samples={plan[0]}, which cannot "
                     f"become {plan[-1]} later. Take another store."
                 )
-            method = TrialLoop(run, proposals, trials)
-        return concluded(method, described(relation), partial(simplest, run, neighbours=relation))
+            procedure = TrialLoop(run, proposals, trials)
+        return concluded(
+            procedure, described(relation), partial(simplest, run, neighbours=relation)
+        )
 
 
 def described(neighbours: Any) -> str:

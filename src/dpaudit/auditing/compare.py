@@ -228,7 +228,8 @@ class _TrialInHand:
         self._outputs = outputs
         self._test = TwoSidedTest(tester, run.claim)
         self._test.refuse_if_powerless(*map(len, outputs), alpha=run.alpha)
-        self._ledger = Ledger(run.claim, run.alpha, tester=type(tester).__name__)
+        name, method = type(tester).__name__, self._test.method
+        self._ledger = Ledger(run.claim, run.alpha, tester=name, method=method)
 
     @property
     def refuted(self) -> bool:

@@ -95,8 +95,8 @@ def audit_by_replay(
     again = _replayed(run, found)
     broken, draws = again.breaks(claim), run.budget.spent
     shown = bound_of_event(claim, again) if broken and isinstance(claim, Scalable) else None
-    outcome = Outcome(refuted=broken, strength_lower=shown, score=again.epsilon_lower)
-    ledger = Ledger(claim, run.alpha, tester=REPLAY)
+    outcome = Outcome(accused=broken, strength_lower=shown, score=again.epsilon_lower)
+    ledger = Ledger(claim, run.alpha, tester=REPLAY, method=None)
     ledger.enter(found.pair, outcome, share=1.0, draws=draws, samples=draws)
     made = result(run, ledger.findings(), "1 known counterexample", again if broken else None)
     return replace(made, floats="bits") if _rule(found).is_about_floats else made

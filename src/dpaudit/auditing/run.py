@@ -1,6 +1,6 @@
 """One run: what an audit is about, what it may spend, and how it ends.
 
-Every way to audit (bets, trials of a batch tester, samples in hand) is a `Method`: it searches,
+Every way to audit (bets, trials of a batch tester, samples in hand) is a `Procedure`: it searches,
 certifies what it found, and says what it found. `concluded` is the frame around all of them.
 """
 
@@ -41,10 +41,12 @@ from dpaudit.results import (
     Audit,
     Counterexample,
     Evidence,
+    Method,
     OutputHistogram,
     PairRecord,
     Progress,
     Provenance,
+    Verdict,
     forecast_of,
     software_in_use,
     verdict_of,
@@ -194,7 +196,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What a method found; the fields are those of `Audit`."""
+    """What a procedure found; the fields are those of `Audit`.
+
+    `suspected` says that a tester accused the claim which cannot refute it.
+    """
 
     evidence: Evidence
     history: tuple[PairRecord, ...]
@@ -202,11 +207,13 @@ class Findings:
     pairs_tried: int
     lower_bound: float | None
     tester: str = "BettingTester"
+    method: Method | None = BettingTester.method
+    suspected: bool = False
     detectable: float | None = None
     outputs: tuple[OutputHistogram, ...] = ()
 
 
-class Method(Protocol):
+class Procedure(Protocol):
     """A way to audit a claim."""
 
     @property
@@ -226,21 +233,23 @@ class Method(Protocol):
 
 
 def concluded(
-    method: Method,
+    procedure: Procedure,
     neighbours: str,
     simplest: Callable[[Counterexample], Counterexample | None] = lambda found: None,
 ) -> Audit:
     """Search, certify, simplify, and give the result. Ctrl-C ends it early and loses nothing."""
     interrupted, found, simpler = False, None, None
     try:
-        method.search()
-        if method.refuted:
-            found = method.certify()
+        procedure.search()
+        if procedure.refuted:
+            found = procedure.certify()
         if found is not None:
             simpler = simplest(found)
     except KeyboardInterrupt:
         interrupted = True
-    made = result(method.run, method.findings(found), neighbours, found, interrupted=interrupted)
+    made = result(
+        procedure.run, procedure.findings(found), neighbours, found, interrupted=interrupted
+    )
     return replace(made, simplest=simpler)
 
 
@@ -254,14 +263,16 @@ def result(
 ) -> Audit:
     """What was found, as the result of an audit."""
     records = (*findings.history, findings.strongest)
+    verdict = verdict_of(run.claim, run.alpha, findings.evidence, records)
     seconds = run.budget.elapsed
     made = Audit(
         mechanism=run.mechanism.name,
         claim=run.claim,
-        verdict=verdict_of(run.claim, run.alpha, findings.evidence, records),
+        verdict=Verdict.SUSPECTED if findings.suspected else verdict,
         lower_bound=findings.lower_bound,
         counterexample=found,
         tester=findings.tester,
+        method=findings.method,
         evidence=findings.evidence,
         samples=run.budget.spent,
         seconds=seconds,

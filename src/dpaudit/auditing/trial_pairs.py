@@ -70,16 +70,16 @@ class TrialPairs:
         return True
 
     @contextmanager
-    def in_use(self, refuted: Callable[[], bool]) -> Iterator[None]:
+    def in_use(self, accused: Callable[[], bool]) -> Iterator[None]:
         """Make trials inside; at the end warn of pairs set aside, also when interrupted.
 
-        The first error is raised if (nearly) all pairs gave nothing else. `refuted` says whether a
-        trial has refuted the claim.
+        The first error is raised if (nearly) all pairs gave nothing else. `accused` says whether a
+        trial has accused the claim.
         """
         try:
             yield
             spent = self._run.budget.spent
-            self._failing.raise_if_fruitless(self._asked, spent, refuted=refuted())
+            self._failing.raise_if_fruitless(self._asked, spent, refuted=accused())
         finally:
             with noting(self._run.warnings):
                 self._failing.warn(self._asked)

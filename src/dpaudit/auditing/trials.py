@@ -1,7 +1,7 @@
 """Batch testers on many pairs: the paper's Algorithm 1, with an alpha that holds for the whole run.
 
 Trial 1, 2, ... asks the finder for a pair, draws equally many outputs of both sides, tests both
-directions and stops when the claim is refuted (Kong, Medina, Ribero and Syed 2023,
+directions and stops when the claim is accused (Kong, Medina, Ribero and Syed 2023,
 "DP-Auditorium", algorithm 1). Trial t may err with probability `alpha_t = alpha * 6 / (pi t)^2`,
 half of it in each direction, and these sum to at most alpha (docs/mathematics.md, section 7).
 """
@@ -41,9 +41,10 @@ class TrialLoop:
 
     def __init__(self, run: Run, finder: Finder, trials: Trials) -> None:
         self.run = run
-        self.ledger = Ledger(run.claim, run.alpha, tester=type(trials.tester).__name__)
         self._finder = finder
         self._test = TwoSidedTest(trials.tester, run.claim)
+        name = type(trials.tester).__name__
+        self.ledger = Ledger(run.claim, run.alpha, tester=name, method=self._test.method)
         self._count = _planned(trials, finder)
         self._pairs = TrialPairs(run, finder)
         self._size = self._planned_size()
@@ -69,9 +70,9 @@ class TrialLoop:
         return size
 
     def search(self) -> None:
-        """Make trials until the claim is refuted, or pairs, trials, time or power are used up."""
+        """Make trials until the claim is accused, or pairs, trials, time or power are used up."""
         self.run.budget.make_ready()
-        with self._pairs.in_use(lambda: self.refuted):
+        with self._pairs.in_use(lambda: self.ledger.accused):
             self._make_trials()
         with noting(self.run.warnings):
             self.run.watch.close()
@@ -87,9 +88,9 @@ class TrialLoop:
                 return
 
     def _is_done(self, trial: int) -> bool:
-        """Whether the claim is refuted or all trials are made; pairs set aside do not count."""
+        """Whether the claim is accused or all trials are made; pairs set aside do not count."""
         made = trial if self._count == 1 else len(self.ledger.records)
-        return self.refuted or made >= self._count
+        return self.ledger.accused or made >= self._count
 
     def _try(self, trial: int, pair: Pair, share: float) -> bool:
         """One trial; False if there was no time for one that can refute."""

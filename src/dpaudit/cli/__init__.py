@@ -1,7 +1,8 @@
 """The command line. Its help loads nothing heavy: each command imports what it needs when it runs.
 
-Exit codes are verdicts: 0 not refuted, 1 refuted or broken inside, 2 an error, 3 undecided. So
-nothing else may leave with 1, the code that Python and click give to a crash and to Ctrl-C.
+Exit codes are verdicts: 0 not refuted, 1 refuted or broken inside, 2 an error, 3 undecided or
+suspected. So nothing else may leave with 1, the code that Python and click give to a crash and to
+Ctrl-C.
 """
 
 from typing import Any

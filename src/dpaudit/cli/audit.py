@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpaudit.results import Audit
 
 _SECONDS_TO_CONNECT = 10.0
-EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3}
+EXIT_CODES = {"not refuted": 0, "refuted": 1, "undecided": 3, "suspected": 3}
 
 
 @click.command("audit", short_help="Audit a mechanism: refuted, not refuted or undecided.")
@@ -57,7 +57,7 @@ def audit_command(ctx: click.Context, /, **values: Any) -> None:
     dpaudit knows, such as an OpenDP measurement or a diffprivlib mechanism. Options override them.
 
     \b
-    Exit codes: 0 not refuted, 1 refuted, 2 error, 3 undecided.
+    Exit codes: 0 not refuted, 1 refuted, 2 error, 3 undecided, suspected.
 
     \b
     Example:

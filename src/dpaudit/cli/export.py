@@ -37,10 +37,10 @@ _FORMS = ("sarif", "badge", "markdown")
 def export_command(path: Path, output: Path | None, **values: str) -> None:
     """Write what the audit in FILE, or all audits in DIR, say, for other programs.
 
-    In SARIF a refuted claim is an error and an undecided audit a warning; audits that are not
-    refuted are left out. Run it where the code is: a result points to the file of the mechanism, if
-    it is found there, and else to the audit. The exit code is 0, whatever the verdicts, or 2 for an
-    error.
+    In SARIF a refuted claim is an error, an undecided or suspected one a warning; audits that are
+    not refuted are left out. Run it where the code is: a result points to the file of the
+    mechanism, if it is found there, and else to the audit. The exit code is 0, whatever the
+    verdicts, or 2 for an error.
 
     \b
     Example:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 from dpaudit.cli import options
 from dpaudit.cli.audit import one_line_errors
 from dpaudit.cli.failures import refusing, user_code
-from dpaudit.cli.screen import print_answer, refuse_output, show
+from dpaudit.cli.screen import inside_followed, print_answer, refuse_output, show
 from dpaudit.cli.target import of_search, read_claim, read_neighbours, read_subject
 
 if TYPE_CHECKING:
@@ -75,8 +76,9 @@ def _run(values: dict[str, Any]) -> InsideAudit:
     subject = read_subject(name, claim, neighbours, one_at_a_time=single, make=of_either_form)
     settings: dict[str, Any] = {name: values[name] for name in ("transcripts", "alpha", "reveal")}
     settings |= {"finder": values["finder"] or "auto", "rng": values["seed"]}
-    with one_line_errors():
-        return audit_inside(subject, **settings)
+    following = nullcontext(None) if values["quiet"] else inside_followed()
+    with one_line_errors(), following as progress:
+        return audit_inside(subject, progress=progress or False, **settings)
 
 
 def _confirmed(found: InsideAudit) -> Audit | None:

@@ -23,12 +23,35 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 MAX_QUOTED_CHARACTERS = 80  # of what was typed, in an error
 CLAIMS = "eps=1 | eps=1,delta=1e-6 | mu=1 | rho=0.1 | order=2,eps=0.5"
 BETTING = "betting"
-TESTERS = {  # the public name of each batch tester
-    "histogram": "HistogramTester",
-    "hockey-stick": "HockeyStickTester",
-    "renyi": "RenyiTester",
-    "mmd": "MMDTester",
-}
+# The batch testers of dpaudit.testers that need no argument, by class.
+TESTER_CLASSES = (
+    "HistogramTester",
+    "HockeyStickTester",
+    "RenyiTester",
+    "MMDTester",
+    "StatDP",
+    "DPSniper",
+    "DeltaSiege",
+    "NearestNeighbours",
+    "SequentialMMD",
+    "APT",
+    "KernelRenyi",
+    "PrivacyLossBounds",
+    "FiniteOutputs",
+)
+
+
+def name_of_tester(tester: str) -> str:
+    """How `--tester` calls the tester of a class.
+
+    >>> [name_of_tester(each) for each in ("HockeyStickTester", "MMDTester", "DPSniper", "StatDP")]
+    ['hockey-stick', 'mmd', 'dp-sniper', 'stat-dp']
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", tester)
+    return words.lower().removesuffix("-tester")
+
+
+TESTERS = {name_of_tester(each): each for each in TESTER_CLASSES}
 
 
 class FileName(click.Path):

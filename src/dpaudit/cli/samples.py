@@ -50,7 +50,7 @@ def samples_command(ctx: click.Context, /, **values: Any) -> None:
       .json       a list
 
     \b
-    Exit codes: 0 not refuted, 1 refuted, 2 error, 3 undecided.
+    Exit codes: 0 not refuted, 1 refuted, 2 error, 3 undecided, suspected.
 
     \b
     Example:

@@ -111,34 +111,56 @@ def compare_command(ctx: click.Context, old: Path, new: Path, as_json: bool) -> 
     help="Where to write: a page for FILE (default: FILE, but ending in .html), a folder for DIR "
     "(default: DIR/report).",
 )
+@click.option(
+    "--pdf",
+    type=options.FileName(),
+    metavar="OUT",
+    help="Print the page of FILE to OUT, which ends in .pdf. Needs Chromium or Chrome on the path.",
+)
 @click.option("--auditor", metavar="NAME", help="Who audited; it stands on the pages.")
 @click.option("--purpose", metavar="TEXT", help="Why; it stands on the pages.")
 def report_command(
-    path: Path, output: Path | None, auditor: str | None, purpose: str | None
+    path: Path, output: Path | None, pdf: Path | None, auditor: str | None, purpose: str | None
 ) -> None:
     """Make a page of the audit in FILE, or an index and one page for each audit in DIR.
 
     FILE is an audit saved with --output. In DIR every .json file is read; those that cannot be
-    read are named and left out. The pages need no network. The command prints where it wrote them.
-    The exit code is 0, whatever the verdicts, or 2 for an error.
+    read are named and left out. The pages need no network. With --pdf the page is printed, and HTML
+    is written only where -o asks for it. The command prints where it wrote them. The exit code is
+    0, whatever the verdicts, or 2 for an error.
 
     \b
-    Example:
+    Examples:
       dpaudit report audit.json -o audit.html
+      dpaudit report audit.json --pdf audit.pdf
     """
     said = {"auditor": auditor, "purpose": purpose}
+    if pdf is not None:
+        _refuse_pdf(path, pdf)
+        click.echo(str(_page(path, pdf, said, option="--pdf")))
+        if output is None:
+            return
     written = _suite(path, output, said) if path.is_dir() else _page(path, output, said)
     click.echo(str(written))
 
 
-def _page(file: Path, output: Path | None, said: dict[str, str | None]) -> Path:
+def _refuse_pdf(path: Path, pdf: Path) -> None:
+    if path.is_dir():
+        raise Refusal(f"--pdf: {path} is a folder, and a PDF is the page of one audit: name it.")
+    if pdf.suffix.lower() != ".pdf":
+        raise Refusal(f"--pdf: the name {str(pdf)!r} does not end in .pdf.")
+
+
+def _page(
+    file: Path, output: Path | None, said: dict[str, str | None], *, option: str = "--output"
+) -> Path:
     audit = read_either(file)
     page = file.with_suffix(".html") if output is None else output
     if page.is_dir():
         page = page / file.with_suffix(".html").name
     if page.resolve() == file.resolve():
-        raise Refusal(f"--output: {page} is the audit itself. Name a page, such as audit.html.")
-    refuse_output(page)
+        raise Refusal(f"{option}: {page} is the audit itself. Name a page, such as audit.html.")
+    refuse_output(page, option=option)
     with _writing(page):
         from dpaudit.report import write_report
 
@@ -177,9 +199,13 @@ def _readable_audits(folder: Path) -> dict[Path, Audit | InsideAudit]:
 
 @contextmanager
 def _writing(place: Path) -> Iterator[None]:
-    """Refuse where pages cannot be written: no extra, no room, no permission."""
+    """Refuse where pages cannot be written: no extra, no browser, no room, no permission."""
+    from dpaudit.errors import CannotPrint
+
     try:
         yield
+    except CannotPrint as error:
+        raise Refusal(f"{place}: {error}") from error
     except OSError as error:
         raise Refusal(f"{place} cannot be written: {error.strerror or error}.") from error
     except ImportError as error:

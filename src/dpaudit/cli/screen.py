@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -16,7 +17,7 @@ from dpaudit.cli.failures import STDERR, STDOUT, Refusal
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpaudit.inside import InsideAudit
+    from dpaudit.inside import InsideAudit, InsideProgress
     from dpaudit.results import Audit, Progress, Replayed
 
 WIDTH = 80  # columns
@@ -25,30 +26,43 @@ PLAIN_LINE_SECONDS = 10.0  # between lines of progress off a terminal, for the l
 # Not green for "not refuted": it is not an all-clear.
 STYLES = {
     **{"refuted": "bold red", "broken inside": "bold red", "not refuted": "bold cyan"},
-    **{"undecided": "bold yellow", "cannot follow": "bold yellow"},
+    **dict.fromkeys(("undecided", "suspected", "cannot follow"), "bold yellow"),
 }
 
 
-@contextmanager
-def followed(symbol: str | None) -> Iterator[Callable[[Progress], None]]:
+def followed(symbol: str | None) -> AbstractContextManager[Callable[[Progress], None]]:
     """Show the progress on stderr: a live line in a terminal, a line now and then elsewhere."""
+    from dpaudit.report import progress_line
+
+    return _told(partial(progress_line, symbol=symbol), "drawing")
+
+
+def inside_followed() -> AbstractContextManager[Callable[[InsideProgress], None]]:
+    """The same for an audit inside."""
+    from dpaudit.report import inside_line
+
+    return _told(inside_line, "recording")
+
+
+@contextmanager
+def _told(line: Callable[..., str], first: str) -> Iterator[Callable[[Any], None]]:
     from rich.console import Console
 
-    from dpaudit.report import in_terminal, progress_line
+    from dpaudit.report import in_terminal
 
     due = PLAIN_LINE_SECONDS
 
-    def print_line(progress: Progress) -> None:
+    def print_line(progress: Progress | InsideProgress) -> None:
         nonlocal due
         if progress.seconds >= due:
             due = progress.seconds + PLAIN_LINE_SECONDS
-            click.echo(progress_line(progress, symbol=symbol), err=True)
+            click.echo(line(progress), err=True)
 
-    with in_terminal(Console(stderr=True)) as (show, width):
+    with in_terminal(Console(stderr=True), first=first) as (show, width):
         if show is None:
             yield print_line
         else:
-            yield lambda progress: show(progress_line(progress, symbol=symbol, width=width))
+            yield lambda progress: show(line(progress, width=width))
 
 
 def console(stdout: TextIO | None = None) -> Console:
@@ -114,21 +128,21 @@ def _printing() -> Iterator[None]:
         raise Refusal(f"the answer could not be printed: {error.strerror or error}.") from error
 
 
-def refuse_output(path: Path) -> None:
+def refuse_output(path: Path, *, option: str = "--output") -> None:
     """Refuse to write into no folder, or in the place of a device, a pipe, or what we print to."""
     from dpaudit.report import refuse_special_file
 
     try:
         refuse_special_file(path)
     except FileExistsError as error:
-        raise Refusal(f"--output: {error}") from error
+        raise Refusal(f"{option}: {error}") from error
     except (OSError, ValueError) as error:  # what cannot be the name of a file
-        raise Refusal(f"--output: {str(path)!r} cannot be written: {error}.") from error
+        raise Refusal(f"{option}: {str(path)!r} cannot be written: {error}.") from error
     if any(_is_open_as(path, descriptor) for descriptor in (STDOUT, STDERR)):
-        raise Refusal(f"--output: {path} is what this command prints to. Name another file.")
+        raise Refusal(f"{option}: {path} is what this command prints to. Name another file.")
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise Refusal(f"--output: there is no folder {str(folder)!r}.")
+        raise Refusal(f"{option}: there is no folder {str(folder)!r}.")
 
 
 def _is_open_as(path: Path, descriptor: int) -> bool:

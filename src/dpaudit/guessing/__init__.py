@@ -11,6 +11,7 @@ from dpaudit.guessing.classifiers import (
     Share,
     as_known,
     check_classifier,
+    in_pairs,
     learn,
 )
 from dpaudit.guessing.columns import cosines, described_past, gaussian, laplace, normal_scores

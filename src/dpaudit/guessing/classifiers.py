@@ -163,6 +163,20 @@ def as_known(table: Table, known: Table) -> Table:
     return table.as_known(np.maximum(known.codes().max(axis=0, initial=-1), NONE))
 
 
+def in_pairs(outputs: Samples, neighbour_outputs: Samples, *, most: int) -> Table:
+    """Up to `most` pairs in the order given: the data's outputs in even rows, the others in odd.
+
+    The rows of the first pairs tell outputs apart as if no further pairs had been given.
+
+    >>> in_pairs([1.0, 2.0, 9.0], [3.0, 4.0], most=100).numbers.ravel().tolist()
+    [1.0, 3.0, 2.0, 4.0]
+    """
+    first, second = _sample(outputs, "outputs"), _sample(neighbour_outputs, "neighbour_outputs")
+    pairs = min(len(first), len(second), most)
+    order = np.arange(2 * pairs).reshape(2, pairs).T.ravel()
+    return Encoder().encode(_chosen(_pooled(first[:pairs], second[:pairs]), order))
+
+
 def _sample(outputs: Samples, name: str) -> Outputs:
     """Check one side's outputs: at least two, so that one is learned from and one is held out."""
     if not hasattr(outputs, "__len__"):

@@ -21,7 +21,13 @@ from dpaudit.inside.choosing import (
     ReportNoisyMax,
     SparseVector,
 )
-from dpaudit.inside.found import InsideAudit, InsideVerdict, WorstTranscript, of_either_form
+from dpaudit.inside.found import (
+    InsideAudit,
+    InsideProgress,
+    InsideVerdict,
+    WorstTranscript,
+    of_either_form,
+)
 from dpaudit.inside.kernels import (
     DiscreteGaussian,
     DiscreteLaplace,

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,12 +21,19 @@ from dpaudit.inside.bets import (
     forbids_infinite,
     wanted,
 )
-from dpaudit.inside.found import InsideAudit, InsideVerdict, WorstTranscript, of_either_form
+from dpaudit.inside.found import (
+    InsideAudit,
+    InsideProgress,
+    InsideVerdict,
+    WorstTranscript,
+    of_either_form,
+)
 from dpaudit.inside.libraries.hooking import held
 from dpaudit.inside.transcripts import Transcript, transcript_of
 from dpaudit.integrations import as_subject
 from dpaudit.mechanism import Mechanism, Subject, audited_code
 from dpaudit.neighbours import Pair, pairs
+from dpaudit.report import inside_followed
 from dpaudit.results import Provenance, software_in_use
 from dpaudit.search import as_finder, check_finder, fingerprint
 
@@ -36,8 +43,10 @@ _PURE_LOOK, _LOOK = 2, 6  # transcripts of a pair before the next one, half of t
 _FIRST_LOOK = 2  # transcripts of a new pair: many pairs differ in what they do, not in how often
 _FIRST_PAIRS = 10  # looked at before the best one is looked at again
 _SIDES_KNOWN = 10  # telling transcripts of either side, before one is recorded more often
+_CLEAR_LEAD = 3.0  # nats by which one side may have earned more: then one transcript each is enough
 _LEANING = math.log(10.0)  # under the claim, evidence gets there once in ten audits at most
 _LARGEST_SCORE = 1e6
+_PROGRESS_SECONDS = 0.1  # between two reports of progress
 
 _NO_RELEASE = (
     "no release was followed. Noise must come from the generator that the code is given, or from "
@@ -59,6 +68,7 @@ def audit_inside(
     transcripts: int | None = None,
     alpha: float = 1e-6,
     rng: np.random.Generator | int | None = None,
+    progress: Callable[[InsideProgress], None] | Literal[False] | None = None,
 ) -> InsideAudit:
     """Record the releases of a run on one dataset, replay them on its neighbour, add up the loss.
 
@@ -75,6 +85,9 @@ def audit_inside(
     `claim` and `neighbours` may be left out where `mechanism` brings them: a `dpaudit.Subject`, or
     an object of a library that dpaudit knows.
 
+    A live line shows the progress, as with `dpaudit.audit`, unless `progress` is False, or a
+    function: that is called with an `InsideProgress` several times a second.
+
     >>> import dpaudit
     >>> def noisy_sum(data, rng):
     ...     return np.clip(data, 0, 2).sum() + rng.laplace(scale=1.0)
@@ -87,7 +100,6 @@ def audit_inside(
     neighbours = pairs(neighbours) if isinstance(neighbours, list | tuple) else neighbours
     check_arguments(claim, alpha)
     check_finder(finder)
-    started = time.perf_counter()
     most, entropy = _most(transcripts, claim), entropy_of(rng)
     seed = np.random.SeedSequence(entropy, spawn_key=(0,))
     run = _Run(
@@ -100,9 +112,9 @@ def audit_inside(
         finder=as_finder(neighbours, finder, np.random.default_rng(seed)),
         directions=(Direction(bets_on(claim)), Direction(bets_on(claim))),
     )
-    with held():
-        run.search()
-    return run.result(described(neighbours), time.perf_counter() - started)
+    with held(), inside_followed(progress) as told:
+        run.search(told)
+    return run.result(described(neighbours))
 
 
 def _most(transcripts: int | None, claim: Claim) -> int:
@@ -129,6 +141,9 @@ class _Run:
     entropy: int
     finder: Finder
     directions: tuple[Direction, Direction]  # recorded on `data`, and on `neighbour`
+    started: float = field(default_factory=time.perf_counter)
+    told: Callable[[InsideProgress], None] | None = None
+    told_next: float = 0.0  # seconds from the start
     made: int = 0
     released: int = 0
     vague: int = 0
@@ -141,8 +156,9 @@ class _Run:
     unfollowed: str | None = None
     differs: Transcript | None = None
 
-    def search(self) -> None:
+    def search(self, told: Callable[[InsideProgress], None] | None) -> None:
         """Look at new pairs and at the best one so far, in turn; at that one alone if it leans."""
+        self.told = told
         look = _PURE_LOOK if epsilon_of_pure(self.claim) is not None else _LOOK
         best: dict[str, tuple[float, float, Pair]] = {}
         searched, more = 0, True
@@ -153,11 +169,12 @@ class _Run:
                 return
             pair = max(best.values(), key=lambda each: each[:2])[2] if new is None else new
             count = look if new is None else _FIRST_LOOK
+            self.tried += new is not None
             score = self._look(pair, count)
             mark = fingerprint(pair)
             best[mark] = sum(each.earned(mark) for each in self.directions), score, pair
             if new is not None:
-                self.tried, searched = self.tried + 1, searched + count
+                searched += count
                 if self._going:
                     self.finder.tell(new, score)
 
@@ -166,6 +183,10 @@ class _Run:
         if searched + look > max(look, self.most // 2) or self._log_wealth >= _LEANING:
             return False
         return searched < _FIRST_PAIRS * _FIRST_LOOK or searched <= self.made - searched
+
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self.started
 
     @property
     def _log_wealth(self) -> float:
@@ -205,6 +226,7 @@ class _Run:
             self.made += 1
             losses.append(abs(found.loss))
             self._note(found, mark, side)
+            self._tell(pair)
             if found.differs is None:
                 ours = tuple((one.kernel, one.input) for one in found.releases)
                 theirs = tuple(
@@ -214,12 +236,34 @@ class _Run:
         largest = min(max(losses, default=0.0), _LARGEST_SCORE)
         return largest + 100.0 * max(each.growth(mark) for each in self.directions)
 
+    def _tell(self, pair: Pair) -> None:
+        """Tell of the progress, if somebody wants to know."""
+        if self.told is None or self._seconds < self.told_next:
+            return
+        self.told_next = self._seconds + _PROGRESS_SECONDS
+        worst = self.worst
+        self.told(
+            InsideProgress(
+                pairs=self.tried,
+                transcripts=self.made,
+                budget=self.most,
+                seconds=self._seconds,
+                largest=None if worst is None or worst.differs else abs(worst.loss),
+                allowed=epsilon_of_pure(self.claim),
+                log_wealth=self._log_wealth,
+                alpha=self.alpha,
+                pair=str(pair),
+            )
+        )
+
     def _side(self, mark: str, turn: int) -> int:
         """Which side to record: in turn, or mostly the one that shows much more than the other."""
         growths = [each.growth(mark) for each in self.directions]
         better = int(growths[1] > growths[0])
         seen = min(self.telling.get(mark, [0, 0]))
-        if seen < _SIDES_KNOWN or growths[1 - better] > 0.5 * growths[better]:
+        earned = [each.earned(mark) for each in self.directions]
+        known = _SIDES_KNOWN if abs(earned[0] - earned[1]) < _CLEAR_LEAD else 1
+        if seen < known or growths[1 - better] > 0.5 * growths[better]:
             return turn % 2
         return 1 - better if turn % _LOOK == _LOOK - 1 else better
 
@@ -256,8 +300,9 @@ class _Run:
         if before is None or before.differs is not None or abs(found.loss) > abs(before.loss):
             self.worst = found
 
-    def result(self, neighbours: str, seconds: float) -> InsideAudit:
+    def result(self, neighbours: str) -> InsideAudit:
         """The verdict, and what it rests on."""
+        seconds = self._seconds
         verdict, reason = self._verdict()
         return InsideAudit(
             name=self.mechanism.name,

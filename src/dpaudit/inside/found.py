@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -13,17 +12,11 @@ from typing import Any
 from dpaudit.auditing import audit
 from dpaudit.claims import Claim
 from dpaudit.errors import InvalidMechanism
-from dpaudit.inside.transcripts import ReleaseLoss
+from dpaudit.inside.transcripts import ReleaseLoss, Transcript
 from dpaudit.mechanism import Mechanism, as_mechanism, one_at_a_time
 from dpaudit.neighbours import Pair, pairs
-from dpaudit.report import (
-    InsidePlots,
-    inside_cell,
-    inside_headline,
-    inside_in_words,
-    write_report,
-)
-from dpaudit.results import Audit, Provenance, attributed, digest_of
+from dpaudit.report import InsidePlots, inside_cell, inside_headline, inside_in_words
+from dpaudit.results import Audit, Provenance, Result
 
 
 def of_either_form(function: Callable[..., object] | Mechanism) -> Mechanism:
@@ -46,24 +39,13 @@ class InsideVerdict(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorstTranscript:
+class WorstTranscript(Transcript):
     """The transcript that shows most: its pair, and all of its releases in their order.
 
     Its losses are those of the output on `pair.data` against `pair.neighbour`, exact up to
     `tolerance` in all. `differs` says what the replay did otherwise, if anything: then the loss of
     the transcript is not known.
     """
-
-    pair: Pair
-    tolerance: float
-    releases: tuple[ReleaseLoss, ...]
-    differs: str | None = None
-
-    @property
-    def loss(self) -> float:
-        """The loss of the whole transcript: the sum of those of its releases."""
-        each = [release.loss for release in self.releases]
-        return math.inf if math.inf in each else math.fsum(each)
 
     @property
     def release(self) -> ReleaseLoss:
@@ -74,8 +56,27 @@ class WorstTranscript:
         return max(self.releases, key=lambda release: abs(release.loss))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsideProgress:
+    """Where a running audit inside stands: `transcripts` of `budget`, and what they showed.
+
+    `largest` is the size of the largest loss that is known, if any is. Of a pure claim `allowed` is
+    the epsilon, which one loss above it breaks; of others it is None, and the evidence counts.
+    """
+
+    pairs: int
+    transcripts: int
+    budget: int
+    seconds: float
+    largest: float | None
+    allowed: float | None
+    log_wealth: float
+    alpha: float
+    pair: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class InsideAudit:
+class InsideAudit(Result):
     """The result of `dpaudit.audit_inside`. `print(found)` says it in words.
 
     `reason` says why the verdict is not a plain one. `differs` is a pair on which a replay did
@@ -167,18 +168,6 @@ class InsideAudit:
     def __repr__(self) -> str:
         return f"<InsideAudit {inside_headline(self)}>"
 
-    def attributed(self, *, auditor: str | None = None, purpose: str | None = None) -> InsideAudit:
-        """The same result, which says who audited and why: in its text, page and file."""
-        made = attributed(self.provenance, auditor=auditor, purpose=purpose)
-        return replace(self, provenance=made)
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 digest of the file that `save` writes, which names the result on its page."""
-        from dpaudit.inside.saving import inside_text
-
-        return digest_of(inside_text(self))
-
     def to_json(self) -> dict[str, object]:
         """The result as plain JSON values.
 
@@ -187,25 +176,6 @@ class InsideAudit:
         from dpaudit.inside.saving import inside_to_json
 
         return inside_to_json(self)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a JSON file, whole or not at all; `dpaudit.load` reads it back."""
-        from dpaudit.inside.saving import save
-
-        save(self, path)
-
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        auditor: str | None = None,
-        purpose: str | None = None,
-    ) -> None:
-        """Write the result as one self-contained HTML page. Needs the extra `report`.
-
-        The page says who audited and why, if that is given here or the result is `attributed`.
-        """
-        write_report(self, path, auditor=auditor, purpose=purpose)
 
     @property
     def plot(self) -> InsidePlots:

@@ -18,7 +18,6 @@ from dpaudit.errors import InvalidAuditFile
 from dpaudit.inside.checking import inside_contradictions
 from dpaudit.inside.found import InsideAudit
 from dpaudit.inside.noise.losses import Comparison
-from dpaudit.report import write_whole
 from dpaudit.results import (
     DATA,
     Audit,
@@ -27,7 +26,6 @@ from dpaudit.results import (
     fields_of,
     form_of,
     in_short,
-    lines_of_json,
     loaded,
     record,
 )
@@ -71,16 +69,6 @@ def inside_as_saved(saved: Mapping[str, object]) -> tuple[InsideAudit, float | N
         raise
     except UNREADABLE as error:  # a number or a text that no audit has
         raise InvalidAuditFile(f"the audit cannot be read: {error!r}.") from error
-
-
-def inside_text(found: InsideAudit) -> str:
-    """The text of the file of a result: one line for each field."""
-    return lines_of_json(inside_to_json(found))
-
-
-def save(found: InsideAudit, path: str | os.PathLike[str]) -> None:
-    """Write a result to a file."""
-    write_whole(path, inside_text(found))
 
 
 def load(path: str | os.PathLike[str]) -> Audit | Any:

@@ -53,7 +53,7 @@ class Transcript:
 
     @property
     def loss(self) -> float:
-        """The sum of the losses; infinite if one is."""
+        """The loss of the whole transcript: the sum of those of its releases."""
         each = [release.loss for release in self.releases]
         return math.inf if math.inf in each else math.fsum(each)
 

@@ -11,7 +11,7 @@ import linecache
 import os
 import sys
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from types import ModuleType
@@ -107,6 +107,15 @@ def _may_be_code(value: Any) -> bool:
 
 
 def _source_of(defined: Any) -> str | None:
+    file = _file_of(defined)
+    linecache.checkcache(file)
+    text = "" if file is None else "".join(linecache.getlines(file))
+    return _source_in(getattr(defined, "__code__", defined), text)
+
+
+@lru_cache(maxsize=64)  # to look for a class in a long file takes longer than a small audit
+def _source_in(defined: Any, file: str) -> str | None:
+    """The source of a class or of some code, with the text of its file as it is now."""
     try:
         return inspect.getsource(defined)
     except (OSError, TypeError, ValueError, SyntaxError):  # compiled, or typed in

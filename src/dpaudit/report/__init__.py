@@ -5,6 +5,7 @@ from dpaudit.report.briefs import (
     CANNOT_FOLLOW,
     NOT_REFUTED,
     PROBLEMS,
+    SUSPECTED,
     TOO_WEAK,
     UNDECIDED,
     Brief,
@@ -25,7 +26,7 @@ from dpaudit.report.exports import annotation, as_json, badge, markdown, sarif
 from dpaudit.report.figures import CURVE, EVIDENCE, OUTPUTS, SEARCH, TRADE_OFF, InsidePlots, Plots
 from dpaudit.report.figures.canvas import as_svg
 from dpaudit.report.figures.curves import error_box, last_level, trade_off
-from dpaudit.report.figures.draws import thinned
+from dpaudit.report.figures.draws import place_of_strongest, thinned
 from dpaudit.report.files import refuse_special_file, write_whole
 from dpaudit.report.inside import (
     inside_failure,
@@ -35,12 +36,26 @@ from dpaudit.report.inside import (
     is_inside,
 )
 from dpaudit.report.inside_pages import inside_page
-from dpaudit.report.live import counts_followed, followed, in_terminal
-from dpaudit.report.pages import page_of, report_page, write_report, write_suite
+from dpaudit.report.live import counts_followed, followed, in_terminal, inside_followed
+from dpaudit.report.methods import methods_of
+from dpaudit.report.pages import page_of, report_page, tried_pairs, write_report, write_suite
 from dpaudit.report.pinning import Pin, laid_out, pin_of, source_of
+from dpaudit.report.plain import claim_in_words, summary_of
+from dpaudit.report.printing import as_pdf
+from dpaudit.report.progress import inside_line, progress_line
 from dpaudit.report.provenance import provenance_facts
 from dpaudit.report.releases import shown_release, shown_releases
-from dpaudit.report.showing import apart, compared, dataset, duration, lower, one_line, upper
+from dpaudit.report.showing import (
+    apart,
+    chance_in_words,
+    compared,
+    dataset,
+    duration,
+    lower,
+    one_in,
+    one_line,
+    upper,
+)
 from dpaudit.report.tables import (
     Change,
     Row,
@@ -50,12 +65,13 @@ from dpaudit.report.tables import (
     run_table,
     summary,
 )
+from dpaudit.report.terms import glossary_of, linked
+from dpaudit.report.tested import steps_of, untested_by
 from dpaudit.report.text import (
     failure,
     headline,
     no_evidence,
     pair_to_pin,
-    progress_line,
     render,
     replayed,
     replayed_headline,

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from dpaudit.results import Audit
 
 REFUTED, BROKEN_INSIDE, CANNOT_FOLLOW = "refuted", "broken-inside", "cannot-follow"
+SUSPECTED = "suspected"
 UNDECIDED, TOO_WEAK, NOT_REFUTED = "undecided", "too-weak", "not-refuted"
 # What can be wrong with an audit, and how other programs are told.
 PROBLEMS = {
     REFUTED: "The privacy claim is refuted.",
     BROKEN_INSIDE: "The releases inside of the code break the privacy claim.",
     CANNOT_FOLLOW: "The code cannot be audited inside, so nothing was checked.",
+    SUSPECTED: "A tester that cannot refute accuses the privacy claim.",
     UNDECIDED: "The evidence is not enough for a verdict.",
     TOO_WEAK: "The audit would not have found the leak that it was asked to detect.",
     NOT_REFUTED: "A refutation was expected, and the claim was not refuted.",
@@ -180,7 +182,7 @@ def too_weak(audit: Audit, detects: float) -> str:
 
 def no_verdict(audit: Audit | InsideAudit) -> str:
     """That a verdict was asked for and there is none, in one line."""
-    return f"undecided: {_asked(audit)}, where the test asks for a verdict"
+    return f"{audit.verdict.value}: {_asked(audit)}, where the test asks for a verdict"
 
 
 def out_of_time(audit: Audit, seconds: float) -> str:

@@ -33,7 +33,7 @@ def refuse_special_file(path: str | os.PathLike[str]) -> None:
     )
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file: to a draft first, so that a crash loses nothing.
 
     Each writer has a draft of its own. So several may write to one path at once, and the last one
@@ -46,8 +46,10 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
     draft = goal.with_name(f"{start}{secrets.token_hex(8)}{_DRAFT}")
     try:
         # Half of a character is written as its number, as HTML does; JSON is ASCII anyway.
-        with draft.open("x", encoding="utf-8", errors="xmlcharrefreplace", newline="\n") as file:
-            file.write(text)
+        if isinstance(content, str):
+            content = content.encode("utf-8", "xmlcharrefreplace")
+        with draft.open("xb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(goal)

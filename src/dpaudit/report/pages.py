@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
@@ -13,23 +14,43 @@ from typing import TYPE_CHECKING, Any, cast
 from dpaudit.neighbours import NO_DATASETS
 from dpaudit.report import figures, training, wording
 from dpaudit.report.code import event_code
-from dpaudit.report.files import write_whole
+from dpaudit.report.files import refuse_special_file, write_whole
 from dpaudit.report.inside import is_inside, largest
 from dpaudit.report.inside_pages import inside_page
+from dpaudit.report.methods import methods_of, notation_of
+from dpaudit.report.plain import LEAD, SUITE, lead_of, summary_of, undecided_in_plain_words
+from dpaudit.report.printing import as_pdf, find_browser
 from dpaudit.report.provenance import provenance_facts
 from dpaudit.report.rendering import figure_on_page, json_in_short, rendered
-from dpaudit.report.showing import compared, count, duration, one_line, upper
+from dpaudit.report.showing import (
+    compared,
+    count,
+    dataset,
+    duration,
+    one_in,
+    one_line,
+    upper,
+    wealth_in_words,
+)
+from dpaudit.report.terms import glossary_of
+from dpaudit.report.tested import steps_of, untested_by
 
 if TYPE_CHECKING:
     from dpaudit.inside import InsideAudit
-    from dpaudit.results import Audit, Counterexample
+    from dpaudit.results import Audit, Counterexample, PairRecord
 
+EVIDENCE = "evidence against the claim"
+FALSE_ACCUSATION = (
+    "If the claims that were refuted or broken hold all the same, one of these audits accuses one "
+    "of them falsely with a probability of at most the sum of all their chances,"
+)
+SUITE_UNTESTED = (
+    "What the audits did not look at stands on each page: other datasets, other versions of the "
+    "code, whatever is not an output, and what several outputs reveal together."
+)
+ROUNDED = "Bounds are rounded to the safe side: what is printed is never more than what was proved."
+PDF = ".pdf"
 _INDEX = "index.html"
-_VERDICTS = {
-    "refuted": "The claim does not hold.",
-    "not refuted": "Nothing was found that breaks the claim. This is not a proof that it holds.",
-    "undecided": "The evidence is not enough for a verdict.",
-}
 _MAX_NAME = 120
 _MAX_TRIED = 8  # pairs of the search in the table
 _MAX_WARNINGS = 20
@@ -43,8 +64,17 @@ def write_report(
     auditor: str | None = None,
     purpose: str | None = None,
 ) -> Path:
-    """Write an audit as one self-contained page, whole or not at all; return its path."""
-    write_whole(path, page_text(audit, auditor=auditor, purpose=purpose))
+    """Write an audit as one self-contained page, whole or not at all; return its path.
+
+    A name that ends in `.pdf` is printed by a Chromium or Chrome on the path; `CannotPrint` without
+    one.
+    """
+    is_pdf = Path(path).suffix.lower() == PDF
+    if is_pdf:  # before the page is made, which takes a second
+        refuse_special_file(path)
+        find_browser()
+    page = page_text(audit, auditor=auditor, purpose=purpose)
+    write_whole(path, as_pdf(page, beside=path) if is_pdf else page)
     return Path(path)
 
 
@@ -69,12 +99,23 @@ def write_suite(
         name = f"{name}.html"
         write_whole(home / name, page_text(audit, index=_INDEX, auditor=auditor, purpose=purpose))
         entries.append({"link": name, **row})
-    verdicts = Counter(entry["verdict"] for entry in entries)
-    known = {**dict.fromkeys(_VERDICTS, 0), **verdicts}
-    said = ", ".join(f"{times:,} {verdict}" for verdict, times in known.items())
-    summary = f"{count(len(entries), 'audit')}: {said}."
-    write_whole(home / _INDEX, rendered("suite", entries=entries, summary=summary))
+    write_whole(home / _INDEX, rendered("suite", entries=entries, **_suite_words(entries)))
     return home / _INDEX
+
+
+def _suite_words(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The sentences on the index of a suite."""
+    verdicts = Counter(entry["verdict"] for entry in entries)
+    known = {**dict.fromkeys(LEAD, 0), **verdicts}
+    said = ", ".join(f"{times:,} {verdict}" for verdict, times in known.items())
+    alphas = math.fsum(entry["alpha"] for entry in entries)
+    together = upper(alphas) if 0.0 < alphas < 1.0 else ""
+    return {
+        "summary": f"{count(len(entries), 'audit')}: {said}.",
+        "together": f"{FALSE_ACCUSATION} {together}." if together else "",
+        "verdicts": [(verdict, SUITE[verdict]) for verdict in known if verdict in verdicts],
+        "untested": SUITE_UNTESTED,
+    }
 
 
 def page_text(
@@ -90,10 +131,10 @@ def page_text(
     return report_page(cast("Audit", audit), index=index, auditor=auditor, purpose=purpose)
 
 
-def _suite_row(audit: Audit | InsideAudit) -> dict[str, str]:
+def _suite_row(audit: Audit | InsideAudit) -> dict[str, Any]:
     """What the index of a suite says of an audit."""
-    row = {"claim": str(audit.claim), "verdict": audit.verdict.value}
-    row |= {"time": duration(audit.seconds)}
+    row: dict[str, Any] = {"claim": str(audit.claim), "verdict": audit.verdict.value}
+    row |= {"time": duration(audit.seconds), "alpha": audit.alpha}
     if is_inside(audit):
         leak, draws = largest(audit.worst), count(audit.transcripts, "transcript")
         return {**row, "mechanism": audit.name, "leak": leak, "draws": draws}
@@ -112,8 +153,22 @@ def report_page(
     """The page of an audit; with a link to `index`, if it is one of many."""
     drawn = [figure_on_page(audit, kind) for kind in figures.kinds_of(audit)]
     kept = "" if figures.outlines(audit) else figures.NO_OUTPUTS
-    comes_from = list(provenance_facts(audit, auditor=auditor, purpose=purpose))
-    page = {**page_of(audit), "comes_from": comes_from}
+    steps, untested = steps_of(audit), untested_by(audit)
+    page = {
+        **page_of(audit),
+        "kind": "Privacy audit",
+        "verdict": audit.verdict.value,
+        "name": audit.mechanism,
+        "claim": str(audit.claim),
+        "summary": summary_of(audit),
+        "tested": steps,
+        "untested": untested,
+        "glossary": glossary_of([*steps, *untested]),
+        "notation": notation_of(audit),
+        "methods": [each.html for each in methods_of(audit)],
+        "comes_from": list(provenance_facts(audit, auditor=auditor, purpose=purpose)),
+        "rounding": ROUNDED,
+    }
     return rendered("report", audit=audit, page=page, figures=drawn, kept=kept, index=index)
 
 
@@ -129,11 +184,10 @@ def _slug(name: str) -> str:
 def page_of(audit: Audit) -> dict[str, Any]:
     """The texts of an audit's page that do not stand in the audit itself."""
     raw, whole = _raw_json(audit)
-    best = sorted(enumerate(audit.history, 1), key=lambda entry: -entry[1].log_wealth)
     strongest = audit.strongest if audit.counterexample is None else None
     return {
         "finding": f"{wording.finding(audit)}.".replace(">=", "≥"),
-        "meaning": _VERDICTS[audit.verdict.value],
+        "meaning": lead_of(audit),
         "facts": list(_facts(audit)),
         "notes": list(_notes(audit)),
         "warnings": list(_warnings(audit)),
@@ -141,7 +195,8 @@ def page_of(audit: Audit) -> dict[str, Any]:
         "strongest": [] if strongest is None else compared(strongest.pair),
         "searched": list(_searched(audit)),
         "training": [] if audit.training is None else training.found_under(audit),
-        "tried": best[:_MAX_TRIED],
+        "tried": tried_pairs(audit),
+        "tried_caption": _tried_caption(audit),
         "detectable": wording.detectable(audit),
         "cost": list(_cost(audit)),
         "replay": "\n".join(_replay(audit)),
@@ -153,13 +208,14 @@ def page_of(audit: Audit) -> dict[str, Any]:
 def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "claim", one_line(str(audit.claim), _MAX_NAME)
     yield "largest privacy loss certified", wording.least_leak(audit) or "nothing"
-    yield "false accusation", f"at most {upper(audit.alpha)}"
+    yield "false accusation", wording.false_accusation(audit)
     if audit.training is not None:
         yield "tested", audit.training.null.value
-        yield "p-value", f"at most {upper(audit.evidence.p_value)}"
+        yield EVIDENCE, one_in(audit.training.deciding.log_evidence)
         yield "canaries", f"{audit.samples:,}"
         return
-    yield "e-value", wording.e_value(audit)
+    if audit.tester == wording.BETS:
+        yield EVIDENCE, one_in(audit.evidence.log_wealth)
     yield "draws", f"{audit.samples:,}"
     yield "pairs tried", f"{audit.pairs_tried:,}"
 
@@ -178,8 +234,10 @@ def _notes(audit: Audit) -> Iterator[str]:
             yield wording.CAUTION if audit.training is None else training.CAUTION
             if audit.training is None and (leaks := wording.leaks(audit)):
                 yield f"Certified: {leaks}. No smaller {audit.symbol} holds."
+        case "suspected":
+            yield from wording.suspicion(audit)
         case "undecided":
-            yield from wording.undecided(audit)
+            yield from undecided_in_plain_words(audit)
 
 
 def _warnings(audit: Audit) -> Iterator[str]:
@@ -223,9 +281,44 @@ def _searched(audit: Audit) -> Iterator[tuple[str, str]]:
             yield "detectable", detectable
         return
     yield "pairs tried", f"{audit.pairs_tried:,}"
-    yield "tester", one_line(audit.tester, _MAX_NAME)
+    yield "tester", wording.tester(audit)
+    if assumed := wording.assumptions(audit):
+        yield "assumes", assumed
     if audit.floats == "bits":
         yield "floats", wording.BITS
+
+
+def tried_pairs(audit: Audit) -> list[dict[str, Any]]:
+    """The strongest pair, then those on which most was won; without bets in their order."""
+    strongest = figures.place_of_strongest(audit)
+    bets = audit.tester == wording.BETS
+
+    def rank(entry: tuple[int, PairRecord]) -> tuple[bool, float, int]:
+        number, record = entry
+        earned = round(record.log_wealth, 3) if bets else 0.0
+        return number != strongest, -earned, -record.samples
+
+    return [
+        {
+            "number": f"{number:,}",
+            "is_strongest": number == strongest,
+            "data": dataset(record.pair.data, 80),
+            "neighbour": dataset(record.pair.neighbour, 80),
+            "draws": f"{record.samples:,}",
+            "wealth": wealth_in_words(record.log_wealth) if bets else "",
+        }
+        for number, record in sorted(enumerate(audit.history, 1), key=rank)[:_MAX_TRIED]
+    ]
+
+
+def _tried_caption(audit: Audit) -> str:
+    if len(audit.history) <= _MAX_TRIED:
+        return "All pairs"
+    is_there = figures.place_of_strongest(audit) is not None
+    strongest = "The strongest pair, and " if is_there else ""
+    which = "on which most was won" if audit.tester == wording.BETS else "that were tried first"
+    words = f"{strongest}those {which}: {_MAX_TRIED} of {len(audit.history):,}"
+    return words[0].upper() + words[1:]
 
 
 def _cost(audit: Audit) -> Iterator[tuple[str, str]]:

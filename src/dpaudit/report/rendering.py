@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from dpaudit.report import wording
 from dpaudit.report.figures.canvas import FigureKind, as_svg, needed
-from dpaudit.report.showing import dataset, duration, one_line
+from dpaudit.report.showing import one_line
 
+_EXPONENT = re.compile(r"\d?e-\d+")
 _MAX_JSON = 40_000  # characters of the JSON on a page
 _MAX_ENTRIES = (200, 60, 20, 8, 2)  # of a list in the JSON, tried one after the other
 _MAX_TEXT = 2_000  # characters of a text in the JSON
@@ -18,10 +19,8 @@ _MAX_TEXT = 2_000  # characters of a text in the JSON
 def figure_on_page(audit: Any, kind: FigureKind) -> dict[str, Any]:
     """A figure on a page: its title, the SVG (with its alternative text) and how to read it."""
     svg = as_svg(kind.draw(audit), name=kind.name, alt=kind.alt(audit))
-    found = getattr(audit, "counterexample", None)
-    other = "" if found is not None else kind.caption_without_event
     markup = needed("markupsafe").Markup(svg)
-    return {"title": kind.title, "svg": markup, "caption": other or kind.caption}
+    return {"title": kind.title, "svg": markup, "caption": kind.caption(audit)}
 
 
 def rendered(name: str, **values: Any) -> str:
@@ -34,9 +33,20 @@ def rendered(name: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for show in (dataset, duration, one_line, wording.least_leak):
+    for show in (one_line, unbroken):
         environment.filters[show.__name__] = show
     return str(environment.get_template(f"{name}.html.jinja").render(**values))
+
+
+def unbroken(text: object) -> Any:
+    """A text as HTML in which no line is broken at the minus of an exponent.
+
+    >>> print(unbroken("(1, 1e-06)-DP"))
+    (1, <span class="whole">1e-06</span>)-DP
+    """
+    markup = needed("markupsafe")
+    whole = _EXPONENT.sub(r'<span class="whole">\g<0></span>', str(markup.escape(text)))
+    return markup.Markup(whole)
 
 
 def json_in_short(saved: Mapping[str, Any]) -> tuple[str, bool]:

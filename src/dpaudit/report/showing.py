@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
 
@@ -21,6 +22,14 @@ _MAX_APART = 16  # records absent on a side that are still searched for
 _CONTEXT = 2  # equal records shown before and after one that differs
 _MAX_ROWS = 40
 _MAX_WIDTH = 160  # of a record in a comparison
+_LARGEST_WRITTEN_OUT = math.log(1e12)  # evidence beyond is a power of ten
+_LARGEST_LOG = 1e15  # a power of ten with more digits says nothing more
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_ROUND_NUMBERS = {
+    1_000: "one in a thousand",
+    1_000_000: "one in a million",
+    1_000_000_000: "one in a thousand million",
+}
 
 
 def lower(bound: float, *, above: float = -math.inf) -> str:
@@ -59,6 +68,15 @@ def apart(allowed: float, seen: float) -> tuple[str, str]:
     return upper(allowed, below=float(text)), text
 
 
+def percent(bound: str) -> str:
+    r"""A bound that was rounded, as a percentage: no digit is rounded again.
+
+    >>> [percent(bound).replace("\N{NO-BREAK SPACE}", " ") for bound in ("0.0823", "1e-06", "1")]
+    ['8.23 %', '0.0001 %', '100 %']
+    """
+    return f"{Decimal(bound).scaleb(2).normalize():f}\N{NO-BREAK SPACE}%"
+
+
 def power(exponent: float) -> float:
     """`e^exponent`, infinite where a float cannot hold it.
 
@@ -69,6 +87,55 @@ def power(exponent: float) -> float:
         return math.exp(exponent)
     except OverflowError:
         return math.inf
+
+
+def power_of_ten(exponent: int) -> str:
+    """Ten to the power of an integer.
+
+    >>> power_of_ten(6), power_of_ten(-12)
+    ('10⁶', '10⁻¹²')
+    """
+    return f"10{str(exponent).translate(_RAISED)}"
+
+
+def one_in(log_evidence: float) -> str:
+    """Evidence as the chance of so much under the claim, at most: of an e-value, or `-log p`.
+
+    >>> one_in(math.log(403.4)), one_in(0.1), one_in(60.0)
+    ('1 in 403', 'none', '1 in 10²⁶')
+    """
+    if not log_evidence >= math.log(2.0):
+        return "none"
+    if log_evidence > _LARGEST_WRITTEN_OUT:
+        tens = math.floor(min(log_evidence, _LARGEST_LOG) / math.log(10.0))
+        return f"1 in {power_of_ten(tens)}"
+    # What a logarithm and back lose is not taken for a smaller number.
+    return f"1 in {int(round_down(math.exp(log_evidence) * (1.0 + 1e-12), DIGITS)):,}"
+
+
+def wealth_in_words(log_wealth: float) -> str:
+    """What 1 has become, rounded down.
+
+    >>> wealth_in_words(14.9), wealth_in_words(-4.8e-12), wealth_in_words(400.0)
+    ('2,950,000', '1', '10¹⁷³')
+    """
+    if log_wealth > _LARGEST_WRITTEN_OUT:
+        return power_of_ten(math.floor(min(log_wealth, _LARGEST_LOG) / math.log(10.0)))
+    wealth = round_down(math.exp(log_wealth) * (1.0 + 1e-11), DIGITS)
+    return f"{wealth:,.{DIGITS}g}" if wealth < 1000.0 else f"{int(wealth):,}"
+
+
+def chance_in_words(chance: float) -> str:
+    """An upper bound on a probability, for a reader who does not read 1e-06.
+
+    >>> chance_in_words(1e-6), chance_in_words(0.05), chance_in_words(0.7)
+    ('one in a million', '1 in 20', '0.7')
+    """
+    times = 1.0 / chance * (1.0 + 1e-12)
+    if times < 2.0:
+        return upper(chance)
+    whole = math.floor(times)
+    return _ROUND_NUMBERS.get(whole, f"1 in {whole:,}")
 
 
 def count(number: int, noun: str) -> str:

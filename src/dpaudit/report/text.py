@@ -1,12 +1,11 @@
-"""An audit or a replay in one line, in a text of at most 72 columns, and while it runs.
+"""An audit or a replay in one line, and in a text of at most 72 columns.
 
-The words are *refuted*, *not refuted* and *undecided*. Lower bounds are rounded down and upper
-bounds up, so that what is printed is never more than what was proved.
+The words are *refuted*, *suspected*, *not refuted* and *undecided*. Lower bounds are rounded
+down and upper bounds up, so that what is printed is never more than what was proved.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from dpaudit.claims import Scalable
@@ -25,7 +24,7 @@ from dpaudit.report.layout import (
 )
 from dpaudit.report.pinning import Pin, pin_of
 from dpaudit.report.provenance import provenance_rows
-from dpaudit.report.showing import count, duration, lower, one_line, short_count, upper
+from dpaudit.report.showing import count, duration, one_line, upper
 from dpaudit.report.wording import GLUE, MAX_NAME, broken, glued, noted
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
         Audit,
         Counterexample,
         PairRecord,
-        Progress,
         Replayed,
         TrainingEvidence,
     )
@@ -86,8 +84,8 @@ def pair_to_pin(audit: Audit) -> Pair | None:
 
 def no_evidence(audit: Audit) -> str:
     """The warning of a test whose audit is undecided, in one line."""
-    why = " ".join(wording.undecided(audit))
-    return f"undecided: {wording.finding(audit)}. {why}".replace(GLUE, " ")
+    why = " ".join((wording.suspicion if audit.suspected else wording.undecided)(audit))
+    return f"{audit.verdict.value}: {wording.finding(audit)}. {why}".replace(GLUE, " ")
 
 
 def replayed_headline(found: Replayed) -> str:
@@ -137,15 +135,14 @@ def _meaning_of_replay(found: Replayed) -> str:
             return wording.chance("a replay", found.again.alpha)
         case "undecided":
             return f"Too few draws for a verdict. {wording.need(found.claim, found.again.alpha)}"
-    return (
-        "This is not a proof of privacy: one event was counted, and nothing was searched. Another "
-        "pair or event, or more draws, may still break the claim. To search anew: dpaudit audit."
-    )
+    return f"{wording.ONE_EVENT} To search anew: dpaudit audit."
 
 
 def _findings(audit: Audit) -> list[list[str]]:
     if audit.training is not None:
         return _of_training(audit, audit.training)
+    if audit.suspected:
+        return [sentences(*wording.suspicion(audit)), _strongest(audit.strongest, "accused")]
     if audit.verdict.value == "undecided":
         return [sentences(*wording.undecided(audit)), _strongest(audit.strongest)]
     if audit.verdict.value == "not refuted":
@@ -211,8 +208,8 @@ def _simplest(audit: Audit) -> list[str]:
     ]
 
 
-def _strongest(found: PairRecord | None) -> list[str]:
-    return [] if found is None else [f"{INDENT}The strongest pair:", *pair_lines(found.pair)]
+def _strongest(found: PairRecord | None, which: str = "strongest") -> list[str]:
+    return [] if found is None else [f"{INDENT}The {which} pair:", *pair_lines(found.pair)]
 
 
 def _tallies(found: Counterexample) -> list[str]:
@@ -237,8 +234,14 @@ def _searched(audit: Audit) -> list[str]:
     searched = row("searched", f"{audit.neighbours}; {tried}" if audit.neighbours else tried)
     if audit.floats == "bits":
         searched += row("floats", wording.BITS)
-    bets = audit.tester == "BettingTester"
-    return searched if bets else [*searched, *row("tester", audit.tester)]
+    if audit.tester == "BettingTester":
+        return searched
+    assumed = wording.assumptions(audit)
+    return [
+        *searched,
+        *row("tester", wording.tester(audit)),
+        *(row("assumes", assumed) if assumed else []),
+    ]
 
 
 def _cost(audit: Audit) -> list[str]:
@@ -290,68 +293,3 @@ def _warnings(audit: Audit) -> list[str]:
     lines = [line for warning in first for line in row("warning", warning, most=3)]
     more = len(audit.warnings) - MAX_WARNINGS
     return lines + (row("", f"and {count(more, 'more warning')}") if more > 0 else [])
-
-
-def progress_line(progress: Progress, *, symbol: str | None = None, width: int = 80) -> str:
-    """A running audit in one line; `symbol` is the claim's ("epsilon", "mu" or "rho").
-
-    The time left is at most that: a refutation ends the search.
-
-    >>> from dpaudit.results import Progress
-    >>> made = {"pairs": 3, "samples": 48_000, "budget": 300_000, "seconds": 1.23}
-    >>> found = Progress(**made, lower_bound=0.8444, log_wealth=4.9, alpha=1e-6, pair="")
-    >>> print(progress_line(found, symbol="epsilon"))
-    48k of 300k draws, 39k/s, 6.5 s left, epsilon 0.844 leaks, evidence 35%, pair 3
-    """
-    of_budget = "" if progress.budget is None else f" of {short_count(progress.budget)}"
-    draws = f"{short_count(progress.samples)}{of_budget} draws"
-    share = min(max(progress.log_wealth / -math.log(progress.alpha), 0.0), 1.0)
-    found = [f"evidence {math.floor(100 * share)}%", f"pair {progress.pairs:,}"]
-    if progress.lower_bound is not None and progress.lower_bound > 0.0:
-        found.insert(0, f"{symbol or 'at least'} {lower(progress.lower_bound)} leaks")
-    times = [_speed(progress), duration(progress.seconds), _left(progress)]
-    shown = [draws, *filter(None, times), *found]
-    for spare in times[1::-1]:  # what is left says more than what is past, and than the speed
-        if len(", ".join(shown)) > width and spare in shown:
-            shown.remove(spare)
-    line = ", ".join(shown)
-    room = width - len(line) - 2
-    if room < 12 or not progress.pair:
-        return one_line(line, width)
-    pair = " ".join(progress.pair.split())
-    return f"{line}: {pair if len(pair) <= room else f'{pair[: room - 3]}...'}"
-
-
-def draws_line(made: int, wanted: int, seconds: float, *, width: int = 80) -> str:
-    """A running measurement in one line.
-
-    >>> print(draws_line(48_000, 300_000, 1.23))
-    48k of 300k draws, 39k/s, 1.2 s, 6.5 s left
-    """
-    left = [f"{duration(seconds / made * (wanted - made))} left"] if made else []
-    drawn = f"{short_count(made)} of {short_count(wanted)} draws"
-    shown = [drawn, *filter(None, [_draws_a_second(made, seconds)]), duration(seconds), *left]
-    return one_line(", ".join(shown), width)
-
-
-def _speed(progress: Progress) -> str:
-    """Draws a second, or what one takes; nothing before the first."""
-    return _draws_a_second(progress.samples, progress.seconds)
-
-
-def _draws_a_second(samples: int, seconds: float) -> str:
-    if samples == 0 or seconds <= 0.0:
-        return ""
-    speed = samples / seconds
-    return f"{short_count(int(speed))}/s" if speed >= 1.0 else f"{duration(1.0 / speed)} each"
-
-
-def _left(progress: Progress) -> str:
-    """The time left, at most: up to the limit, or until all draws are made at this speed."""
-    ends = []
-    if progress.limit is not None:
-        ends.append(progress.limit - progress.seconds)
-    if progress.budget is not None and progress.samples > 0:
-        left = progress.budget - progress.samples
-        ends.append(progress.seconds / progress.samples * left)
-    return f"{duration(max(min(ends), 0.0))} left" if ends else ""

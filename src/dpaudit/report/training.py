@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpaudit.claims import GaussianDP, Scalable
-from dpaudit.report.showing import count, lower, upper
+from dpaudit.report.showing import count, lower, one_in, upper
 
 if TYPE_CHECKING:
     from dpaudit.results import Audit, Finding, TrainingEvidence
@@ -141,7 +140,7 @@ def _at_best(finding: Finding, audit: Audit) -> str:
 
 def _evidence(finding: Finding) -> str:
     """One in so many: the chance of such evidence under the null, at most."""
-    return f"p-value at most {upper(math.exp(-max(finding.log_evidence, 0.0)))}"
+    return f"evidence {one_in(finding.log_evidence)}"
 
 
 def gaussian_epsilon(mu: float) -> float:

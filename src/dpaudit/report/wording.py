@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dpaudit.betting import draws_for_leak, draws_wanted
 from dpaudit.bounds import round_down
 from dpaudit.claims import ApproxDP, Claim, PureDP, RenyiDP, Scalable, most_allowed, point_of
+from dpaudit.neighbours import NO_DATASETS
 from dpaudit.report import training
 from dpaudit.report.showing import apart, count, lower, one_line, power, upper
 
@@ -21,13 +22,24 @@ if TYPE_CHECKING:
 
 GLUE = "\xa0"
 MAX_NAME = 40  # columns of a mechanism's name
+BETS = "BettingTester"  # the tester of an audit that bets
 LETTERS = {"data": "A", "neighbour": "B"}
 
 INTERRUPTED = "Interrupted: this is what was found until then."
 NO_EVENT = "All draws together refute the claim; no single event was certified."
+SUSPECTED = "This decides nothing: the tester has no finite-sample guarantee."
 CAUTION = (
     "This is not a proof of privacy: a pair that was not tried, or a smaller excess, may still "
     "break the claim."
+)
+_GUARANTEES = {"exact": "exact", "asymptotic": "asymptotic", "none": "no guarantee"}
+_WHY_NOT = {  # an accusation refutes nothing
+    "asymptotic": "its guarantee is asymptotic: it holds in the limit of many outputs only",
+    "none": "it has no guarantee: nothing is proved of what it says",
+}
+ONE_EVENT = (
+    "This is not a proof of privacy: one event was counted, and nothing was searched. Another "
+    "pair or event, or more draws, may still break the claim."
 )
 BITS = "the audit also looked at their rounding: grain, magnitude, width and last bits"
 FLOATING = (
@@ -56,11 +68,54 @@ def finding(audit: Audit, *notes: str) -> str:
     if audit.refuted:
         said = broken(audit.claim, audit.lower_bound, claim, delta=_delta_to_say(audit))
         return noted(f"{name} {said}", *notes)
+    if audit.suspected:
+        said = f"accused by {one_line(audit.tester, MAX_NAME)}, which refutes nothing"
+        return noted(f"{name}, claimed {claim}: {said}", _guarantee(audit), *notes)
     certified = f"certified{' so far' if audit.verdict.value == 'undecided' else ''}"
     if leak := leaks(audit):
         return noted(f"{name}, claimed {claim}: {leak}", certified, *notes)
     nothing = f": nothing {certified}" if audit.symbol else ""
     return noted(f"{name}, claimed {claim}{nothing}", *notes)
+
+
+def tester(audit: Audit) -> str:
+    """The tester of an audit, where it comes from, and what it guarantees.
+
+    `DPSniper (Bichsel et al. 2021), exact`
+    """
+    name, method = one_line(audit.tester, MAX_NAME), audit.method
+    if method is None:
+        return name
+    source = f" ({one_line(method.source, 2 * MAX_NAME)})" if method.source else ""
+    return f"{name}{source}, {_guarantee(audit)}"
+
+
+def _guarantee(audit: Audit) -> str:
+    return "" if audit.method is None else _GUARANTEES[audit.method.guarantee]
+
+
+def assumptions(audit: Audit) -> str:
+    """What the tester of an audit assumes beyond independent outputs; empty if nothing."""
+    stated = () if audit.method is None else audit.method.assumptions
+    return one_line(" ".join(stated), 4 * MAX_NAME)
+
+
+def suspicion(audit: Audit) -> tuple[str, str]:
+    """Why an accusation refutes nothing, and what would decide it."""
+    guarantee = "none" if audit.method is None else audit.method.guarantee
+    name = one_line(audit.tester, MAX_NAME)
+    why = f"{name} accuses the claim, but {_WHY_NOT[guarantee]}. So this refutes nothing."
+    if audit.strongest is not None and audit.strongest.pair == NO_DATASETS:
+        return why, "To decide, compare the same samples with the default tester: leave out tester."
+    call = glued("dpaudit.audit(mechanism, claim, [(A, B)])")
+    return why, f"To decide, audit this pair with the default tester: {call}."
+
+
+def false_accusation(audit: Audit) -> str:
+    """How likely an accusation of a claim that holds was."""
+    if audit.method is None or audit.method.refutes:
+        return f"at most {upper(audit.alpha)}"
+    return "not bounded" if audit.method.guarantee == "none" else "bounded in the limit only"
 
 
 def noted(text: str, *notes: str) -> str:
@@ -134,6 +189,11 @@ def least_leak(audit: Audit) -> str:
     return f"{claim.symbol} {lower(bound, above=claim.strength)}"
 
 
+def is_of_samples(audit: Audit) -> bool:
+    """Whether an audit compared two samples in hand, without datasets."""
+    return audit.strongest is not None and audit.strongest.pair == NO_DATASETS
+
+
 def chance(what: str, alpha: float) -> str:
     """How likely a false accusation by `what` is."""
     return (
@@ -142,7 +202,7 @@ def chance(what: str, alpha: float) -> str:
     )
 
 
-def detectable(audit: Audit) -> str:
+def detectable(audit: Audit, *, pair: str = "this pair") -> str:
     """What would have been refuted; empty if there is no estimate, or it could be false.
 
     An excess over a claim with a delta may be in delta alone: then no epsilon holds.
@@ -153,7 +213,7 @@ def detectable(audit: Audit) -> str:
     if audit.detectable < claim.strength:  # as a file of an older version may say
         return ""
     article = "an" if claim.symbol[0] in "aeiou" else "a"
-    where = "on this pair " if audit.strongest is not None else ""
+    where = f"on {pair} " if audit.strongest is not None else ""
     return (
         f"{article} {claim.symbol} of {upper(audit.detectable)} or more {where}would have been "
         "refuted (an estimate)"

@@ -8,17 +8,17 @@ from dpaudit.domains import Unsaved
 from dpaudit.errors import InvalidAuditFile
 from dpaudit.results.checking import dates_that_differ
 from dpaudit.results.forms import DATA, Form, form_of, in_short, record
-from dpaudit.results.provenance import Provenance, attributed, software_in_use
+from dpaudit.results.method import Guarantee, Method
+from dpaudit.results.provenance import Provenance, software_in_use
 from dpaudit.results.replayed import Replayed
+from dpaudit.results.result import Result, digest_of, lines_of_json
 from dpaudit.results.saving import (
     SCHEMA,
     SavedAudit,
     as_saved,
     audit_from_json,
     audit_text,
-    digest_of,
     fields_of,
-    lines_of_json,
     load,
     loaded,
 )

@@ -37,10 +37,12 @@ from dpaudit.results.values import (
 )
 from dpaudit.results.verdicts import (
     bound_of_event,
+    can_refute,
     forecast_of,
     goal_of,
     training_verdict,
     verdict_of,
+    wrong_suspicion,
 )
 
 BETS = "BettingTester"
@@ -163,6 +165,9 @@ def _trace(audit: Audit) -> Iterator[str]:
 def _verdict(audit: Audit, *, older: bool) -> Iterator[str]:
     goal, peak, wealth = goal_of(audit.alpha), audit.evidence.peak, audit.evidence.log_wealth
     said = f"the verdict is {audit.verdict.value!r}"
+    if audit.suspected or not can_refute(audit):
+        yield from wrong_suspicion(audit)
+        return
     if audit.refuted:
         if peak < goal - _ROUNDING:
             yield f"{said}, with a peak of {peak!r} where {goal!r} refutes"
@@ -362,8 +367,8 @@ def _lower_bound(audit: Audit, *, older: bool) -> Iterator[str]:
         if found is None or point_of(claim) is None:  # earlier replays bounded no mu or rho
             shown.append(0.0)
         possible = any(_equal(bound, each) for each in shown)
-    else:
-        possible = True  # a batch tester has bounds of its own
+    else:  # a batch tester has bounds of its own, if it proves anything
+        possible = bound == 0.0 or can_refute(audit)
     if not possible:
         yield f"the bound is {bound!r}, which neither its bets nor its event can show"
 

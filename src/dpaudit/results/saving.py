@@ -1,16 +1,11 @@
 """Audits as JSON and as files: a schema number, no unknown fields.
 
-The text of a file is a function of the audit alone (sorted keys, shortest exact floats, no NaN
-literals), so equal audits give equal bytes, except for the lines "seconds" and "provenance". Its
-SHA-256 digest names the audit.
-
 Whatever is wrong with a file is an `InvalidAuditFile`, also where its numbers contradict each
 other (`checking.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections import Counter
@@ -21,13 +16,14 @@ from typing import Any, NoReturn, TypeVar
 
 from dpaudit.domains import UNREADABLE
 from dpaudit.errors import InvalidAuditFile
-from dpaudit.report import write_whole
 from dpaudit.results.checking import brought_up, contradictions, wrong_delta
 from dpaudit.results.forms import AUDIT, COUNTEREXAMPLE, form_of, in_short, write_claim
 from dpaudit.results.replayed import Replayed
+from dpaudit.results.result import lines_of_json
 from dpaudit.results.values import Audit
 
-SCHEMA = 7  # with `provenance`
+SCHEMA = 8  # with `method`
+_WITH_PROVENANCE = 7
 _WITH_DELTA = 6  # `delta_lower` is written too, for other readers; here it is derived
 _PRESENT_RULES = 5  # the first schema whose numbers follow the rules of today
 # What audits of older schemas lack, and what stands for it.
@@ -40,6 +36,7 @@ _ADDED: dict[int, dict[str, object]] = {
 }
 # In files of any schema.
 _OPTIONAL: dict[str, object] = {"floats": "real", "training": None}
+_NO_METHOD: dict[str, object] = {"method": None}  # in files before schema 8
 _NO_PROVENANCE: dict[str, object] = {"provenance": None}  # in files before schema 7
 _ADDED_TO_TALLIES: dict[str, object] = {"anytime": False}
 _DELTA = form_of(float | None)
@@ -113,7 +110,11 @@ def _read(fields: dict[str, object], schema: int) -> SavedAudit:
         if "delta_lower" not in fields:
             raise InvalidAuditFile("no field 'delta_lower': the audit is not whole.")
         delta = _DELTA.read(fields.pop("delta_lower"), "delta_lower")
-    missing = _OPTIONAL if schema == SCHEMA else {**_OPTIONAL, **_NO_PROVENANCE}
+    missing = dict(_OPTIONAL)
+    if schema < SCHEMA:
+        missing |= _NO_METHOD
+    if schema < _WITH_PROVENANCE:
+        missing |= _NO_PROVENANCE
     return SavedAudit(AUDIT.read({**missing, **fields}, ""), schema, delta)
 
 
@@ -169,29 +170,6 @@ def replayed_to_json(found: Replayed) -> dict[str, object]:
 def audit_text(audit: Audit) -> str:
     """The text of an audit file: one line for each field."""
     return lines_of_json(audit_to_json(audit))
-
-
-def digest_of(text: str) -> str:
-    """The SHA-256 digest of a saved audit.
-
-    >>> digest_of("")[:16]
-    'e3b0c44298fc1c14'
-    """
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def lines_of_json(fields: Mapping[str, object]) -> str:
-    """Strict JSON that reads well and is compared easily: one line for each field, in order."""
-    lines = (
-        f"{json.dumps(name)}: {json.dumps(value, sort_keys=True, allow_nan=False)}"
-        for name, value in sorted(fields.items())
-    )
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def save(audit: Audit, path: str | os.PathLike[str]) -> None:
-    """Write an audit to a file."""
-    write_whole(path, audit_text(audit))
 
 
 def load(path: str | os.PathLike[str]) -> Audit:

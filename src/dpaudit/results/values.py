@@ -6,9 +6,8 @@ Numbers stay as they were computed; `report/text.py` rounds them to the safe sid
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
@@ -17,8 +16,10 @@ from dpaudit.claims import Claim, Scalable, refutes, strength_of_event
 from dpaudit.events import Rule
 from dpaudit.neighbours import Pair
 from dpaudit.outputs import FloatView
-from dpaudit.report import Plots, headline, notebook_cell, render, write_report
-from dpaudit.results.provenance import Provenance, attributed
+from dpaudit.report import Plots, headline, notebook_cell, render
+from dpaudit.results.method import Method
+from dpaudit.results.provenance import Provenance
+from dpaudit.results.result import Result
 from dpaudit.results.training import TrainingEvidence
 
 LEANING = math.log(10.0)  # log-wealth from which an audit calls itself undecided
@@ -28,9 +29,13 @@ TRAINING = "Training"  # and of one that compares canaries of a training
 
 
 class Verdict(Enum):
-    """What an audit says of a claim. There is no word for "it holds": no audit can show that."""
+    """What an audit says of a claim. There is no word for "it holds": no audit can show that.
+
+    A claim is suspected where the tester that accuses it has no finite-sample guarantee.
+    """
 
     REFUTED = "refuted"
+    SUSPECTED = "suspected"
     NOT_REFUTED = "not refuted"
     UNDECIDED = "undecided"
 
@@ -238,7 +243,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Audit:
+class Audit(Result):
     """What an audit found, what it searched and what it cost. `print(audit)` says it in words.
 
     `lower_bound` is certified in the claim's own parameter (epsilon, mu or rho; None for a
@@ -253,7 +258,9 @@ class Audit:
     is "bits" where the rounding of floats was looked at too, otherwise "real". `training` is there
     if a training was audited by canaries (`dpaudit.training`): what was seen, and under which
     assumption each bound holds. `provenance` says when the audit ran, on which code and machine;
-    None in files of an older dpaudit. Audits that differ in nothing else are equal.
+    None in files of an older dpaudit. Audits that differ in nothing else are equal. `method` says
+    where the tester comes from, what it assumes and what it guarantees; None for a replay or a
+    training, and in files of an older dpaudit.
     """
 
     mechanism: str
@@ -263,6 +270,7 @@ class Audit:
     counterexample: Counterexample | None
     simplest: Counterexample | None = None
     tester: str = "BettingTester"
+    method: Method | None = None
     evidence: Evidence
     samples: int
     seconds: float
@@ -288,6 +296,11 @@ class Audit:
     def refuted(self) -> bool:
         """Whether the claim was refuted. False does not mean that it holds."""
         return self.verdict is Verdict.REFUTED
+
+    @property
+    def suspected(self) -> bool:
+        """Whether a tester without a finite-sample guarantee accused the claim, and no more."""
+        return self.verdict is Verdict.SUSPECTED
 
     @property
     def is_replay(self) -> bool:
@@ -328,18 +341,6 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit {headline(self)}>"
 
-    def attributed(self, *, auditor: str | None = None, purpose: str | None = None) -> Audit:
-        """The same audit, which says who audited and why: in its text, on its page, in its file."""
-        made = attributed(self.provenance, auditor=auditor, purpose=purpose)
-        return replace(self, provenance=made)
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 digest of the file that `save` writes, which names the audit on its page."""
-        from dpaudit.results.saving import audit_text, digest_of
-
-        return digest_of(audit_text(self))
-
     def to_json(self) -> dict[str, object]:
         """The audit as plain JSON values.
 
@@ -348,25 +349,6 @@ class Audit:
         from dpaudit.results.saving import audit_to_json
 
         return audit_to_json(self)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the audit to a JSON file, whole or not at all; `dpaudit.load` reads it back."""
-        from dpaudit.results.saving import save
-
-        save(self, path)
-
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        auditor: str | None = None,
-        purpose: str | None = None,
-    ) -> None:
-        """Write the audit as one self-contained HTML page. Needs the extra `report`.
-
-        The page says who audited and why, if that is given here or the audit is `attributed`.
-        """
-        write_report(self, path, auditor=auditor, purpose=purpose)
 
     @property
     def plot(self) -> Plots:

@@ -2,12 +2,13 @@
 
 Refuted if and only if the wealth reached `1/alpha`. Undecided if the evidence leans against the
 claim, or if there is none: no pair got twice the draws that a total leak on it would need.
+Suspected if a tester accused the claim that has no finite-sample guarantee, and so no wealth.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from dpaudit.betting import draws_wanted
 from dpaudit.claims import Claim, Scalable, point_of
@@ -45,6 +46,30 @@ def training_verdict(evidence: Evidence, alpha: float) -> Verdict:
     if evidence.peak >= goal_of(alpha):
         return Verdict.REFUTED
     return Verdict.UNDECIDED if evidence.is_leaning else Verdict.NOT_REFUTED
+
+
+def can_refute(audit: Audit) -> bool:
+    """Whether an accusation by the tester of an audit refutes the claim."""
+    return audit.method is None or audit.method.refutes
+
+
+def wrong_suspicion(audit: Audit) -> Iterator[str]:
+    """What cannot be in an audit that suspects, or whose tester can do no more than that."""
+    said = f"the verdict is {audit.verdict.value!r}"
+    if audit.method is None or audit.method.refutes:
+        yield f"{said}, and no tester is named whose accusations refute nothing"
+        return
+    guarantee = f"the guarantee of {audit.tester} is {audit.method.guarantee!r}"
+    evidence, records = audit.evidence, (*audit.history, audit.strongest)
+    if evidence.trace or evidence.log_wealth != 0.0 or evidence.peak != 0.0:
+        yield f"there is wealth against the claim, and {guarantee}"
+    if audit.suspected:
+        if audit.strongest is None:
+            yield f"{said}, and no pair was tried"
+    elif audit.refuted:
+        yield f"{said}, and {guarantee}"
+    elif audit.verdict is not verdict_of(audit.claim, audit.alpha, evidence, records):
+        yield f"{said}, and its draws say otherwise"
 
 
 def goal_of(alpha: float) -> float:

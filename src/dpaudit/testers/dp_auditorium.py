@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from dpaudit.architecture import BatchTester
 from dpaudit.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpaudit.errors import Underpowered, UnsupportedClaim
 from dpaudit.guessing import Samples
-from dpaudit.testers.tester import Rng
+from dpaudit.testers.tester import AS_PROMISED, Method, Rng
 
 _METHODS = ("estimate_lower_bound", "reject_property")
 
@@ -33,8 +33,9 @@ def from_dp_auditorium(tester: PropertyTester) -> BatchTester:
     The claim is refuted exactly where `reject_property` says True: it must be False up to some
     bound and True above. If the tester states the property it was made for (`privacy_property`), a
     claim that does not imply that property is refused. The tester makes its own random choices:
-    `rng` does not reach them. Source: Kong, Medina, Ribero and Syed 2023, "DP-Auditorium",
-    github.com/google/differential-privacy.
+    `rng` does not reach them. Wrapping changes no bound: the guarantee is what the tester's author
+    promises, or the `method` that the tester states. Source: Kong, Medina, Ribero and Syed 2023,
+    "DP-Auditorium", github.com/google/differential-privacy.
 
     >>> class Difference:
     ...     def estimate_lower_bound(self, samples1, samples2, failure_probability):
@@ -55,14 +56,22 @@ def from_dp_auditorium(tester: PropertyTester) -> BatchTester:
             f"a DP-Auditorium tester has the methods {' and '.join(_METHODS)}, "
             f"but {tester!r} has no {' and no '.join(missing)}."
         )
-    return _Wrapped(tester)
+    return FromDPAuditorium(tester)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wrapped:
+class FromDPAuditorium:
     """A tester of DP-Auditorium as a batch tester."""
 
     tester: PropertyTester
+
+    @property
+    def method(self) -> Method:
+        """What the tester states, or else that its author promises its bound."""
+        stated = getattr(self.tester, "method", None)
+        if isinstance(stated, Method):
+            return stated
+        return replace(AS_PROMISED, source="Kong, Medina, Ribero and Syed 2023")
 
     def lower_bound(
         self, outputs: Samples, neighbour_outputs: Samples, claim: Claim, *, alpha: float, rng: Rng

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dpaudit.arrays import Counts
+from dpaudit.arrays import Counts, Floats
 from dpaudit.bounds import epsilon_from_event, proportion_lower, proportion_upper
 from dpaudit.claims import HIGHEST_LEVEL, Claim, point_of
 from dpaudit.errors import UnsupportedClaim
@@ -53,6 +53,22 @@ class Curve:
         """The largest `P(A) - e^epsilon Q(A)` certified, which may be negative."""
         scale = exp(epsilon)
         return max(p - scale * q for p, q in self.events)
+
+
+def of_cells(lower: Floats, upper: Floats) -> Curve:
+    """The sum of `max(0, P(cell) - e^epsilon Q(cell))` over disjoint cells, as a curve.
+
+    At each level it is the event of all cells with a positive term: those whose ratio exceeds
+    `e^epsilon`, which come first in the order of the ratios.
+
+    >>> curve = of_cells(np.array([0.5, 0.3, 0.1]), np.array([0.1, 0.3, 0.5]))
+    >>> print(round(curve.delta_lower(0.0), 3), round(curve.epsilon_lower(0.0), 3))
+    0.4 1.609
+    """
+    with np.errstate(divide="ignore"):
+        order = np.argsort(np.log(upper) - np.log(np.maximum(lower, 1e-300)), kind="stable")
+    likely, unlikely = (np.minimum(np.cumsum(each[order]), 1.0) for each in (lower, upper))
+    return Curve(events=tuple(zip(likely.tolist(), unlikely.tolist(), strict=True)))
 
 
 def exact(

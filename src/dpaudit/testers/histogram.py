@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from dpaudit.testers.event_choice import (
     ranked,
     strongest,
 )
-from dpaudit.testers.tester import Finding, Parts, Rng, check_choices
+from dpaudit.testers.tester import Finding, Method, Parts, Rng, check_choices
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
 KeyMaker: TypeAlias = Callable[[Table], Callable[[Table], Keys]]
@@ -67,6 +67,7 @@ class HistogramTester(EventTester):
     (True, True)
     """
 
+    method: ClassVar[Method] = Method(source="Gilbert and McMillan 2018", guarantee="exact")
     bins: int | Literal["auto", "atoms"] = "auto"
     bound: Literal["exact", "gilbert-mcmillan"] = "exact"
     _share = Share(training=0.4, most=50_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dpaudit.claims import Claim
 from dpaudit.guessing import Classifier, LabelledRows, Share, check_classifier, learn
 from dpaudit.outputs import Table
 from dpaudit.testers.event_choice import EventTester, HeldOutScores, ranked
-from dpaudit.testers.tester import Parts, Rng, check_choices
+from dpaudit.testers.tester import Method, Parts, Rng, check_choices
 
 _FOLDS = 2  # classifiers, each of which learns from all folds of the training outputs but one
 
@@ -37,6 +37,9 @@ class HockeyStickTester(EventTester):
     (True, True)
     """
 
+    method: ClassVar[Method] = Method(
+        source="Kong, Medina, Ribero and Syed 2023", guarantee="exact"
+    )
     classifier: Classifier = "auto"
     bound: Literal["exact", "hoeffding"] = "exact"
     device: str | None = None

@@ -20,7 +20,7 @@ from dpaudit.outputs import Table, stack
 Codes: TypeAlias = npt.NDArray[np.int32]
 Kind: TypeAlias = Literal["rbf", "laplacian"]
 
-_MAX_COORDINATE = 1e100  # so that squares are finite
+MAX_COORDINATE = 1e100  # so that squares are finite
 _RANKING_OUTPUTS = 2_048  # of a side, from which ranks are learned
 _SIMILARITIES_AT_ONCE = 32_768  # what a processor's cache holds
 
@@ -49,7 +49,7 @@ class Points:
         """Some of the columns."""
         return self.each(lambda part: part[columns])
 
-    def part(self, chosen: slice) -> Points:
+    def part(self, chosen: slice | Index) -> Points:
         """Some of the points, or of the blocks."""
         return self.each(lambda part: part[..., chosen])
 
@@ -96,6 +96,28 @@ def _distance(kind: Kind, far: float, first: Points, second: Points) -> Floats:
         gap = np.multiply(gap, gap, out=gap) if kind == "rbf" else np.abs(gap, out=gap)
         total = gap if column == 0 else np.add(total, gap, out=total)
     return total
+
+
+def radial(first: Points, second: Points, bandwidth: float) -> Floats:
+    """`exp(-d^2 / 2b^2)` in double precision, at pairs of points; arrays broadcast.
+
+    An atom is like itself (1) and like nothing else (0), column by column: a product of positive
+    definite kernels, and so positive definite.
+    """
+    squared = _distance("rbf", np.inf, first, second)
+    with np.errstate(over="ignore"):  # exp(-inf) is 0
+        return np.asarray(np.exp(-squared / (2.0 * bandwidth**2)))
+
+
+def median_bandwidth(points: Points) -> float:
+    """The median distance of all points that differ, those told apart by an atom left out.
+
+    It is 1 where there are none.
+    """
+    first, second = _pairs(points.count)
+    squared = _distance("rbf", np.inf, points.part(first), points.part(second))
+    some = squared[(squared > 0.0) & np.isfinite(squared)]
+    return float(np.median(np.sqrt(some))) if len(some) else 1.0
 
 
 ToPoints: TypeAlias = Callable[[Table, slice], Points]  # of some columns
@@ -160,7 +182,7 @@ def _pairs(size: int) -> tuple[Index, Index]:
 
 def as_they_are(table: Table, columns: slice = slice(None)) -> Points:
     """Outputs as points in their own units, up to 1e100 from the origin."""
-    numbers = np.clip(table.numbers[:, columns], -_MAX_COORDINATE, _MAX_COORDINATE)
+    numbers = np.clip(table.numbers[:, columns], -MAX_COORDINATE, MAX_COORDINATE)
     return Points(np.ascontiguousarray(numbers.T), _codes(table, columns))
 
 

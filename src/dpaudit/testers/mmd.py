@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from dpaudit.testers.kernels import (
     median_distance,
     ranks_of,
 )
-from dpaudit.testers.tester import Finding, HeldOutTester, Parts, Rng, check_choices
+from dpaudit.testers.tester import Finding, HeldOutTester, Method, Parts, Rng, check_choices
 
 Estimator: TypeAlias = Literal["block", "linear"]
 Bound: TypeAlias = Literal["betting", "bernstein", "hoeffding"]
@@ -62,6 +62,9 @@ class MMDTester(HeldOutTester):
     (True, True)
     """
 
+    method: ClassVar[Method] = Method(
+        source="Gretton et al. 2012; Kong, Medina, Ribero and Syed 2023", guarantee="exact"
+    )
     kernel: Kind = "rbf"
     estimator: Estimator = "block"
     bandwidth: float | Literal["median"] = "median"

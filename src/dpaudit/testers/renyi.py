@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dpaudit.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpaudit.errors import UnsupportedClaim
 from dpaudit.guessing import Share
 from dpaudit.outputs import Table
 from dpaudit.testers.renyi_witness import Certifier, Scorer, best_cut, chebyshev, neural
-from dpaudit.testers.tester import Finding, HeldOutTester, Parts, Rng, check_choices
+from dpaudit.testers.tester import Finding, HeldOutTester, Method, Parts, Rng, check_choices
 
 _TRAINING_SHARE = 1.0 / 3.0  # of the samples, from which h is learned,
 _FIT_SHARE = 0.5  # and of those, to fit scores; the others choose how to cut them
@@ -55,6 +56,9 @@ class RenyiTester(HeldOutTester):
     "betting", "bernstein", or "chernoff". `threshold_rule` is what pure DP allows: "sharp" or
     "mironov".
 
+    Source: Birrell et al. 2021; Kong, Medina, Ribero and Syed 2023, "DP-Auditorium", whose bound is
+    `"chernoff"`, with a factor and a maximum put right.
+
     >>> import numpy as np
     >>> tester, rng = RenyiTester(), np.random.default_rng(0)
     >>> outputs, others = np.zeros(2000), np.ones(2000)
@@ -63,6 +67,9 @@ class RenyiTester(HeldOutTester):
     (True, True)
     """
 
+    method: ClassVar[Method] = Method(
+        source="Birrell et al. 2021; Kong, Medina, Ribero and Syed 2023", guarantee="exact"
+    )
     order: float | None = None
     witness: str = "chebyshev"
     degree: int = 12

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from dpaudit.bounds import round_down, round_up
 from dpaudit.claims import Claim, Scalable
 from dpaudit.errors import Underpowered
 from dpaudit.guessing import LabelledRows, Samples, Share
+from dpaudit.results import Method as Method  # which results save
 
 Rng: TypeAlias = np.random.Generator
 Parts: TypeAlias = tuple[LabelledRows, LabelledRows]  # outputs to learn from, and outputs held out
@@ -29,44 +30,7 @@ _MAX_STRENGTH = 1e6  # no sample certifies more
 METHODS = ("lower_bound", "threshold")  # of a batch tester
 
 
-def check_choices(settings: object, **known: tuple[str, ...]) -> None:
-    """Raise a ValueError if a named setting is none of its known values."""
-    for name, values in known.items():
-        if getattr(settings, name) not in values:
-            listed = ", ".join(map(repr, values))
-            raise ValueError(f"{name} must be one of {listed}, got {getattr(settings, name)!r}.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
-    """Where a tester comes from, what it assumes, and what its accusations are worth.
-
-    - `"exact"`: a claim that holds is accused with probability at most alpha, whatever the number
-      of outputs.
-    - `"asymptotic"`: that holds in the limit of many outputs only.
-    - `"none"`: nothing is proved.
-
-    Only an exact tester refutes; the others suspect. The assumptions are those beyond independent
-    outputs, each a short sentence.
-
-    >>> Method(source="Welch 1947", guarantee="asymptotic").refutes
-    False
-    """
-
-    source: str
-    guarantee: Literal["exact", "asymptotic", "none"]
-    assumptions: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_choices(self, guarantee=("exact", "asymptotic", "none"))
-
-    @property
-    def refutes(self) -> bool:
-        """Whether an accusation refutes the claim."""
-        return self.guarantee == "exact"
-
-
-_AS_PROMISED = Method(
+AS_PROMISED = Method(
     source="",
     guarantee="exact",
     assumptions=("Its bound is too high with probability at most alpha, as its author promises.",),
@@ -80,7 +44,7 @@ def method_of(tester: object) -> Method:
     >>> method_of(MMDTester()).guarantee
     'exact'
     """
-    stated = getattr(tester, "method", _AS_PROMISED)
+    stated = getattr(tester, "method", AS_PROMISED)
     if not isinstance(stated, Method):
         raise TypeError(f"method of {tester!r} must be a dpaudit.testers.Method, got {stated!r}.")
     return stated
@@ -97,10 +61,21 @@ class BettingTester:
     BettingTester(after_refuting='sharpen')
     """
 
+    method: ClassVar[Method] = Method(
+        source="bets on labels, by Ville's inequality (1939)", guarantee="exact"
+    )
     after_refuting: Literal["stop", "sharpen"] = "stop"
 
     def __post_init__(self) -> None:
         check_choices(self, after_refuting=("stop", "sharpen"))
+
+
+def check_choices(settings: object, **known: tuple[str, ...]) -> None:
+    """Raise a ValueError if a named setting is none of its known values."""
+    for name, values in known.items():
+        if getattr(settings, name) not in values:
+            listed = ", ".join(map(repr, values))
+            raise ValueError(f"{name} must be one of {listed}, got {getattr(settings, name)!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,11 +235,12 @@ def share_of_alpha(trial: int, trials: int) -> float:
 class Outcome:
     """What a trial showed in both directions together.
 
-    `strength_lower` is None for a claim without a parameter. `score` is what a finder is told: the
+    `strength_lower` is None for a claim without a parameter, and 0 where nothing is certified: a
+    tester that cannot refute certifies nothing. `score` is what a finder is told: the
     bound in the claim's parameter, or `e^(bound - threshold)` where there is none.
     """
 
-    refuted: bool
+    accused: bool
     strength_lower: float | None
     score: float
 
@@ -275,6 +251,7 @@ class TwoSidedTest:
     def __init__(self, tester: BatchTester, claim: Claim) -> None:
         self.tester = tester
         self.claim = claim
+        self.method = method_of(tester)
         self.threshold = self._number(tester.threshold(claim), "threshold")
         if math.isinf(self.threshold):
             raise ValueError(
@@ -315,14 +292,15 @@ class TwoSidedTest:
         if not found:
             raise refusals[0]
         bound = max(each.lower_bound for each in found)
-        refuted = bound > self.threshold
+        accused = bound > self.threshold
         strengths = [each.strength_lower for each in found if each.strength_lower is not None]
         # Positive, and rising with the bound: a finder takes no scores below 0.
         score = max(strengths, default=math.exp(min(bound - self.threshold, 700.0)))
-        strength = None
-        if isinstance(self.claim, Scalable):  # a refuted claim's parameter is above its own
-            strength = max([0.0, *strengths, *([self.claim.strength] if refuted else [])])
-        return Outcome(refuted=refuted, strength_lower=strength, score=score)
+        strength = 0.0 if isinstance(self.claim, Scalable) else None
+        if isinstance(self.claim, Scalable) and self.method.refutes:
+            # A refuted claim's parameter is above its own.
+            strength = max([0.0, *strengths, *([self.claim.strength] if accused else [])])
+        return Outcome(accused=accused, strength_lower=strength, score=score)
 
     def _finding(self, sides: tuple[Samples, Samples], *, alpha: float, rng: Rng) -> Finding:
         """One direction; a strength never below 0."""

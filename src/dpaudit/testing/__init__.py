@@ -19,11 +19,12 @@ from dpaudit.testing.run_settings import (
     file_name,
     next_settings,
     seed_of,
+    watched_terminal,
 )
 
 if TYPE_CHECKING:
     from dpaudit.testing.assertion import assert_private, assert_refuted
-    from dpaudit.testing.conformance import TightPair, check_tester, tight_pairs
+    from dpaudit.testing.conformance import check_tester
     from dpaudit.testing.first_test import pytest_file
     from dpaudit.testing.kept_counterexamples import KeptCounterexample
     from dpaudit.testing.pinned import example, pinned_pairs
@@ -36,16 +37,18 @@ if TYPE_CHECKING:
         write_pages,
     )
     from dpaudit.testing.signature import read_signature
+    from dpaudit.testing.tightness import TightPair, tight_pairs
 else:
     _NAMES = {
         "assertion": "assert_private assert_refuted",
-        "conformance": "TightPair check_tester tight_pairs",
+        "conformance": "check_tester",
         "first_test": "pytest_file",
         "kept_counterexamples": "KeptCounterexample",
         "pinned": "example pinned_pairs",
         "run_report": "Baseline annotations_of brief_of_test properties_of write_exports "
         "write_pages",
         "signature": "read_signature",
+        "tightness": "TightPair tight_pairs",
     }
     _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
     __all__ = [*_HOME]

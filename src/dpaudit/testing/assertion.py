@@ -13,13 +13,14 @@ import numpy as np
 from dpaudit.auditing import audit, audit_by_replay, check_arguments, entropy_of
 from dpaudit.claims import Claim
 from dpaudit.errors import HealthWarning, Inconclusive, PrivacyViolation
-from dpaudit.inside import InsideAudit
+from dpaudit.inside import InsideAudit, InsideProgress
 from dpaudit.integrations import as_subject
 from dpaudit.mechanism import Mechanism, Subject, as_mechanism
 from dpaudit.neighbours import Pair, pairs
 from dpaudit.report import (
     Pin,
     failure,
+    followed,
     no_evidence,
     out_of_time,
     pair_to_pin,
@@ -64,8 +65,10 @@ def assert_private(
     finder: str | Finder = "auto",
     alpha: float | None = None,
     transcripts: int | None = None,
+    reveal: bool = False,
     rng: np.random.Generator | int | None = None,
     fail_on: FailOn | None = None,
+    progress: Callable[[InsideProgress], None] | Literal[False] | None = None,
 ) -> InsideAudit: ...
 
 
@@ -103,11 +106,13 @@ def assert_private(
     `samples`.
 
     The audit comes back if it does not refute; it may be undecided. If no pair got enough draws for
-    a verdict, a `HealthWarning` says so: such a test would stay green over a total leak. Two
-    arguments ask for more, and raise `Inconclusive` where it is not given. `fail_on="undecided"`
-    asks for a verdict. `detects=1.5` asks for power: an epsilon of 1.5 (or a mu, or a rho) on the
-    pair that showed most would have been refuted, by the estimate `audit.detectable`. It says
-    nothing of pairs that were not tried, nor of leaks of another shape (docs/pytest.md).
+    a verdict, a `HealthWarning` says so: such a test would stay green over a total leak. Another
+    one says that a tester without a finite-sample guarantee accuses the claim. Two arguments ask
+    for more, and raise `Inconclusive` where it is not given. `fail_on="undecided"` asks for a
+    verdict, which a suspicion is not. `detects=1.5` asks for power: an epsilon of 1.5 (or a mu, or
+    a rho) on the pair that showed most would have been refuted, by the estimate
+    `audit.detectable`. It says nothing of pairs that were not tried, nor of leaks of another shape
+    (docs/pytest.md).
 
     A time limit of the profile (five minutes) ends the assertion with what it has found until then,
     and a `HealthWarning` says so. `seconds=` in its place bounds the audit more sharply.
@@ -191,7 +196,7 @@ def assert_refuted(
         pinned = _pinned(subject)
         if inside:
             options |= {} if samples is None else {"samples": samples}
-            made = audits_inside(subject, pinned, **shared, **options)
+            made = audits_inside(subject, pinned, settings, **shared, **options)
         else:
             check_arguments(subject.claim, shared["alpha"], options.get("tester"))
             audited = as_mechanism(subject.mechanism)
@@ -252,13 +257,11 @@ def _audits(
     samples: int | None,
     rng: int,
     on_error: Any = "output",
+    progress: Any = None,
     **options: Any,
 ) -> tuple[list[Audit], TimeLimit | None]:
     """The audits of an assertion, until one refutes: a known counterexample, pins, the search."""
     claim, limit = subject.claim, None
-    if options.get("seconds") is None:
-        limit = TimeLimit(settings.effort.seconds, options.get("progress"))
-        options["progress"] = limit
     shared: dict[str, Any] = {
         "alpha": alpha / (1 + (known is not None) + (len(pinned) > 0)),
         "rng": rng,
@@ -266,17 +269,22 @@ def _audits(
     }
     __tracebackhide__ = True
     options["samples"] = settings.effort.samples if samples is None else samples
-    search = functools.partial(audit, audited, claim, **shared, **options)
-    attempts: list[Callable[[], Audit]] = []
-    if known is not None:
-        attempts.append(functools.partial(audit_by_replay, known, audited, claim, **shared))
-    if pinned:
-        attempts.append(functools.partial(search, pairs(pinned)))
-    attempts.append(functools.partial(search, subject.neighbours, finder=finder))
-    made = [attempts[0]()]
-    for attempt in attempts[1:]:
-        if not (made[-1].refuted or made[-1].interrupted):
-            made.append(attempt())
+    symbol = getattr(claim, "symbol", None)
+    with followed(progress, symbol, below=settings.terminal) as told:
+        if options.get("seconds") is None:
+            limit = TimeLimit(settings.effort.seconds, told)
+        options["progress"] = limit or told or False
+        search = functools.partial(audit, audited, claim, **shared, **options)
+        attempts: list[Callable[[], Audit]] = []
+        if known is not None:
+            attempts.append(functools.partial(audit_by_replay, known, audited, claim, **shared))
+        if pinned:
+            attempts.append(functools.partial(search, pairs(pinned)))
+        attempts.append(functools.partial(search, subject.neighbours, finder=finder))
+        made = [attempts[0]()]
+        for attempt in attempts[1:]:
+            if not (made[-1].refuted or made[-1].suspected or made[-1].interrupted):
+                made.append(attempt())
     return made, limit
 
 
@@ -309,7 +317,7 @@ def _concluded(
         raise Inconclusive(message, found)
     if limit is not None and limit.reached:
         warnings.warn(out_of_time(found, limit.seconds), HealthWarning, stacklevel=3)
-    elif found.verdict is Verdict.UNDECIDED and not found.evidence.is_leaning:
+    elif found.suspected or (found.verdict is Verdict.UNDECIDED and not found.evidence.is_leaning):
         warnings.warn(no_evidence(found), HealthWarning, stacklevel=3)
     audited: Audit = found
     return audited

@@ -1,7 +1,4 @@
-"""`check_tester`: what an audit expects of a batch tester, checked point by point.
-
-`tight_pairs` are the hardest mechanisms that keep a claim: their outputs lie exactly on it.
-"""
+"""`check_tester`: what an audit expects of a batch tester, checked point by point."""
 
 from __future__ import annotations
 
@@ -9,9 +6,9 @@ import copy
 import itertools
 import math
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 
@@ -19,9 +16,9 @@ from dpaudit.arrays import Floats
 from dpaudit.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP, Scalable
 from dpaudit.errors import Underpowered, UnsupportedClaim
 from dpaudit.guessing import Samples
-from dpaudit.testers import BatchTester
+from dpaudit.testers import BatchTester, Method, SequentialTester, method_of
+from dpaudit.testing.tightness import tight_pairs
 
-Draw: TypeAlias = Callable[[int, np.random.Generator], Floats]
 Sides: TypeAlias = tuple[Samples, Samples]
 
 CLAIMS: tuple[Claim, ...] = (
@@ -35,6 +32,7 @@ CLAIMS: tuple[Claim, ...] = (
 MAY_REFUSE = ("vectors", "words", "NaN")  # kinds of outputs that a tester need not take
 FALSE_ALARM = 1e-6  # the chance that a valid tester fails
 _LEAK_STRENGTH, _LEAK_DRAWS = 0.1, 10_000
+_PAIRS = 400  # of outputs, that a sequential tester is shown one after the other
 _STRENGTH_FACTORS = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
@@ -52,7 +50,8 @@ def check_tester(
 
     A tester must
 
-    - have the two methods of `BatchTester`, and raise `UnsupportedClaim` for claims it does not
+    - have the two methods of `BatchTester`, state its `method`, if any, as a
+      `dpaudit.testers.Method`, and raise `UnsupportedClaim` for claims it does not
       test (it is not asked about those again);
     - give a finite threshold that does not fall as the claim gets weaker;
     - give a bound that is a float, never NaN, and the same for the same `rng`, whatever the state
@@ -61,9 +60,13 @@ def check_tester(
       the outputs are written: arrays, lists, integers, one column, vectors, words, NaN. Of the last
       three it may refuse those named in `without`, with a TypeError or a ValueError;
     - raise no other error than these two for empty outputs;
-    - rarely accuse mechanisms that lie exactly on the claim: `runs` tries for each, `draws` outputs
-      a side, both directions at `alpha / 2`, so that a try may accuse with probability `alpha`;
-    - let its bound depend on `alpha`.
+    - rarely accuse mechanisms that lie exactly on the claim, unless its guarantee is asymptotic or
+      none: `runs` tries for each, `draws` outputs a side, both directions at `alpha / 2`, so that a
+      try may accuse with probability `alpha`;
+    - let its bound depend on `alpha`, unless it guarantees nothing;
+    - if it is a `SequentialTester`, accuse in `pairs_until_accused` where its bound exceeds its
+      threshold and nowhere else, and look only at the past: outputs after the pair at which it
+      accuses, or does not yet, must not change that.
 
     A valid tester fails with probability below 1e-6 in all. A tester that accuses with probability
     2 `alpha` may well pass: more `runs` see more.
@@ -79,6 +82,7 @@ def check_tester(
     for name in ("lower_bound", "threshold"):
         if not callable(getattr(tester, name, None)):
             check.fail(f"it has no {name}")
+    method = check.method()
     asked = CLAIMS if claims is None else claims
     known = [claim for claim in asked if check.supports(claim)]
     if not known:
@@ -92,8 +96,12 @@ def check_tester(
         _check_leak(check, claim)
     _check_kinds(check, known[0], without)
     _check_empty(check, known[0])
-    _check_honest(check, known, draws=draws, runs=runs, rng=generator)
-    _check_alpha(check, known[0])
+    if method.refutes:
+        _check_honest(check, known, draws=draws, runs=runs, rng=generator)
+    if method.guarantee != "none":
+        _check_alpha(check, known[0])
+    if isinstance(tester, SequentialTester):
+        _check_sequential(check, tester, known[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +114,18 @@ class _Check:
 
     def fail(self, what: str, error: Exception | None = None) -> NoReturn:
         raise AssertionError(f"{self.tester!r} does not conform: {what}.") from error
+
+    def method(self) -> Method:
+        """What it states of itself; what its author promises, if it states nothing."""
+        try:
+            return method_of(self.tester)
+        except TypeError as error:
+            stated = getattr(self.tester, "method", None)
+            self.fail(
+                f"its method is {stated!r}; state it on the class as dpaudit.testers.Method("
+                'source=..., guarantee="exact"), or "asymptotic", or "none"',
+                error,
+            )
 
     def bound(self, sides: Sides, claim: Claim, alpha: float | None = None) -> float:
         """The lower bound, checked to be one; -inf if it can never be large enough to refute."""
@@ -298,62 +318,47 @@ def _check_alpha(check: _Check, claim: Claim) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TightPair:
-    """A mechanism on two neighbours, by the distributions of its outputs."""
+def _check_sequential(check: _Check, tester: SequentialTester, claim: Claim) -> None:
+    """It accuses where its bound does, and outputs that are yet to come change nothing."""
+    strict, rng = check.strict(claim), np.random.default_rng(1)
+    zeros, ones, noise = np.zeros(_PAIRS), np.ones(_PAIRS), rng.random((2, _PAIRS))
+    for leak in ((zeros, ones), (ones, zeros)):
+        for seen, others in (((noise[0], noise[1]), leak), (leak, leak[::-1])):
+            ended = _accused_after(check, tester, seen, strict)
+            same = _PAIRS // 2 if ended is None else ended
+            sides = [np.append(a[:same], b[same:]) for a, b in zip(seen, others, strict=True)]
+            changed = _accused_after(check, tester, (sides[0], sides[1]), strict)
+            if changed != ended and min(changed or _PAIRS, ended or _PAIRS) <= same:
+                check.fail(
+                    f"it looks ahead: it accuses {_after(ended)}, and {_after(changed)} where only "
+                    f"outputs after the first {same} pairs are others; decide at a pair by it and "
+                    "those before it"
+                )
 
-    name: str
-    data: Draw
-    neighbour: Draw
 
-
-def tight_pairs(claim: Claim, *, draws: int) -> tuple[TightPair, ...]:
-    """Pairs exactly on the claim; for a claim not known here, two sides that are the same.
-
-    One of the pairs for pure DP differs only in events that `draws` outputs hardly show: bounds
-    that assume normal errors fail on it.
-
-    >>> [pair.name for pair in tight_pairs(PureDP(1.0), draws=1000)]
-    ['randomized response', 'the Laplace mechanism', 'rare events']
-    """
-    if isinstance(claim, PureDP):
-        ratio = math.exp(claim.epsilon)
-        rare = 1.0 / (draws + ratio + 1.0)
-        return (
-            _mirrored("randomized response", [ratio / (1.0 + ratio), 1.0 / (1.0 + ratio)]),
-            _shifted("the Laplace mechanism", claim.epsilon, np.random.Generator.laplace),
-            _mirrored("rare events", [ratio * rare, 1.0 - (1.0 + ratio) * rare, rare]),
+def _accused_after(
+    check: _Check, tester: SequentialTester, sides: Sides, claim: Claim
+) -> int | None:
+    """After how many pairs it accuses, checked to agree with its bound."""
+    rng = np.random.default_rng(check.seed)
+    try:
+        found = tester.pairs_until_accused(*sides, claim, alpha=check.alpha, rng=rng)
+    except Underpowered:
+        found = None
+    if found is not None and (type(found) is not int or not 1 <= found <= _PAIRS):
+        check.fail(
+            f"pairs_until_accused gave {found!r} of {_PAIRS} pairs; give a whole number from 1 to "
+            "the number of pairs, or None"
         )
-    if isinstance(claim, ApproxDP):  # four points (Kairouz, Oh and Viswanath 2015)
-        ratio, delta = math.exp(claim.epsilon), claim.delta_at_epsilon
-        likely, unlikely = (1.0 - delta) * ratio / (1.0 + ratio), (1.0 - delta) / (1.0 + ratio)
-        chances = [delta, likely, unlikely, 0.0]
-        return (_mirrored("the pair that dominates all others", chances),)
-    if isinstance(claim, GaussianDP):
-        return (_gaussian(claim.mu),)
-    if isinstance(claim, ZCDP):  # order * mu^2 / 2 = order * rho
-        return (_gaussian(math.sqrt(2.0 * claim.rho)),)
-    if isinstance(claim, RenyiDP):
-        return (_gaussian(math.sqrt(2.0 * claim.epsilon / claim.order)),)
-    return (_mirrored("a mechanism that ignores its data", [0.5, 0.5]),)
+    bound, threshold = check.bound(sides, claim), tester.threshold(claim)
+    if (bound > threshold) != (found is not None):
+        check.fail(
+            f"pairs_until_accused says that it accuses {_after(found)}, and its lower bound is "
+            f"{bound!r} where its threshold is {threshold!r}; let the bound exceed the threshold "
+            "exactly where it accuses, at the same alpha and rng"
+        )
+    return found
 
 
-def _gaussian(mu: float) -> TightPair:
-    return _shifted("the Gaussian mechanism", mu, np.random.Generator.normal)
-
-
-def _shifted(name: str, shift: float, noise: Callable[..., Any]) -> TightPair:
-    return TightPair(
-        name=name,
-        data=lambda size, rng: np.asarray(shift + noise(rng, size=size)),
-        neighbour=lambda size, rng: np.asarray(noise(rng, size=size)),
-    )
-
-
-def _mirrored(name: str, chances: list[float]) -> TightPair:
-    """The outputs 0, 1, ... with these chances, and with the same in reverse."""
-    return TightPair(name=name, data=_discrete(chances), neighbour=_discrete(chances[::-1]))
-
-
-def _discrete(chances: list[float]) -> Draw:
-    return lambda size, rng: rng.choice(len(chances), size=size, p=chances).astype(np.float64)
+def _after(pairs: int | None) -> str:
+    return "never" if pairs is None else f"after {pairs} pairs"

@@ -10,7 +10,7 @@ from dpaudit.errors import CannotFollow, HealthWarning, Inconclusive, PrivacyVio
 from dpaudit.inside import InsideAudit, InsideVerdict, audit_inside
 from dpaudit.mechanism import Subject, name_of
 from dpaudit.neighbours import Pair, pairs
-from dpaudit.report import UNDECIDED, inside_failure, inside_no_evidence, unsettled
+from dpaudit.report import UNDECIDED, inside_failure, inside_followed, inside_no_evidence, unsettled
 from dpaudit.search import Finder
 from dpaudit.testing.judging import REMEDIES, Demands
 from dpaudit.testing.pinned import belonging, pinned_pairs
@@ -29,7 +29,7 @@ def assert_inside(
     """
     __tracebackhide__ = True
     pinned = belonging(pinned_pairs(subject.mechanism), subject.neighbours)
-    made = audits_inside(subject, pinned, **options)
+    made = audits_inside(subject, pinned, settings, **options)
     judgement = demands.judged(made)
     settings.note(judgement)
     if judgement.problem == UNDECIDED and judgement.fails:
@@ -43,19 +43,21 @@ def assert_inside(
 def audits_inside(
     subject: Subject,
     pinned: Sequence[Pair],
+    settings: AssertionSettings,
     *,
     finder: str | Finder,
     alpha: float,
     rng: int,
     transcripts: int | None = None,
     reveal: bool = False,
+    progress: Any = None,
     **options: Any,
 ) -> list[InsideAudit]:
     """Audit the pinned pairs, then the search, each with an even share of alpha."""
     if options:
         raise TypeError(
             f"inside=True does not go with {', '.join(sorted(options))}. It takes finder, alpha, "
-            "transcripts, reveal and rng."
+            "transcripts, reveal, rng and progress."
         )
     shared: dict[str, Any] = {
         "transcripts": transcripts,
@@ -64,10 +66,12 @@ def audits_inside(
         "rng": rng,
     }
     made: list[InsideAudit] = []
-    if pinned:
-        made.append(audit_inside(subject.mechanism, subject.claim, pairs(pinned), **shared))
-    if not made or made[-1].verdict not in _ENDS:
-        made.append(audit_inside(subject, finder=finder, **shared))
+    with inside_followed(progress, below=settings.terminal) as told:
+        shared["progress"] = told or False
+        if pinned:
+            made.append(audit_inside(subject.mechanism, subject.claim, pairs(pinned), **shared))
+        if not made or made[-1].verdict not in _ENDS:
+            made.append(audit_inside(subject, finder=finder, **shared))
     return made
 
 

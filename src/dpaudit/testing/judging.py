@@ -14,6 +14,7 @@ from dpaudit.report import (
     AGAINST_THE_CLAIM,
     CANNOT_FOLLOW,
     NOT_REFUTED,
+    SUSPECTED,
     TOO_WEAK,
     UNDECIDED,
     no_verdict,
@@ -34,6 +35,7 @@ REMEDIES = {
         "More draws find smaller leaks (samples=, or a longer profile). What would be found is an "
         "estimate, on the pair that showed most."
     ),
+    SUSPECTED: "Audit the pair with the default tester, or leave out tester: it can refute.",
     NOT_REFUTED: "The mechanism may be mended, or the audit may have too few draws to refute it.",
 }
 
@@ -75,7 +77,7 @@ class Demands:
         last, problem = audits[-1], problem_of(audits[-1])
         if problem in (*AGAINST_THE_CLAIM, CANNOT_FOLLOW):
             return Judgement(audits=audits, problem=problem, fails=True)
-        if problem == UNDECIDED and self.fail_on == "undecided":
+        if problem in (UNDECIDED, SUSPECTED) and self.fail_on == "undecided":
             return Judgement(audits=audits, problem=problem, fails=True, says=no_verdict(last))
         if self.detects is not None and not (last.detectable or math.inf) <= self.detects:
             says = too_weak(last, self.detects)
@@ -87,8 +89,9 @@ def judged_as_expected(audits: Sequence[Audit | InsideAudit]) -> Judgement:
     """What an assertion that asks for a refutation makes of its audits."""
     if problem_of(audits[-1]) in AGAINST_THE_CLAIM:
         return Judgement(audits=audits, expected=True)
-    says = unexpected(audits[-1])
-    return Judgement(audits=audits, problem=NOT_REFUTED, fails=True, says=says, expected=True)
+    says, suspected = unexpected(audits[-1]), problem_of(audits[-1]) == SUSPECTED
+    problem = SUSPECTED if suspected else NOT_REFUTED
+    return Judgement(audits=audits, problem=problem, fails=True, says=says, expected=True)
 
 
 class TimeLimit:

@@ -1,4 +1,4 @@
-"""What a test run gives to its assertions: an effort, a seed, and where to keep what they find.
+"""What a test run gives to its assertions: an effort, a seed, where to keep and show things.
 
 This file loads neither numpy nor scipy: the pytest plugin loads it before anything is collected.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from dpaudit.architecture import DefaultSamples
 
@@ -74,7 +76,8 @@ class AssertionSettings:
 
     `test` names the assertion in the run, `seed` is used if no rng is given, `folder` keeps
     counterexamples. `fail_on` is what fails an assertion that does not say so. `note` gets what was
-    found, before the test fails; `warn` gets problems.
+    found, before the test fails; `warn` gets problems. Progress is shown on `terminal`, below what
+    the run writes there.
     """
 
     effort: Effort = PROFILES[DEFAULT_PROFILE]
@@ -84,6 +87,7 @@ class AssertionSettings:
     fail_on: FailOn = "refuted"
     note: Callable[[Judgement], None] = _ignore
     warn: Callable[[str], None] = _ignore
+    terminal: TextIO | None = None
 
 
 # Gives the running test the settings of its next assertion.
@@ -95,6 +99,23 @@ NEXT_SETTINGS: ContextVar[Callable[[], AssertionSettings]] = ContextVar(
 def next_settings() -> AssertionSettings:
     """The settings of the assertion that asks."""
     return NEXT_SETTINGS.get()()
+
+
+def watched_terminal() -> TextIO | None:
+    """Standard output past a later capture, if it is a terminal that can move its cursor.
+
+    None elsewhere, and in continuous integration, whose logs are files whatever they look like.
+    """
+    dumb = os.environ.get("TERM", "dumb") in ("dumb", "unknown") or sys.platform == "win32"
+    if dumb or os.environ.get("CI"):
+        return None
+    try:
+        if sys.stdout.isatty():
+            encoding = sys.stdout.encoding
+            return open(os.dup(sys.stdout.fileno()), "w", encoding=encoding, errors="replace")
+    except (AttributeError, OSError, ValueError):  # what stands in for a terminal has no number
+        pass
+    return None
 
 
 def seed_of(seed: int, test: str) -> int:

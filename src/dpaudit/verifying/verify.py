@@ -142,6 +142,8 @@ def _derived(saved: SavedEither) -> Iterator[Line]:
             yield part, None, NOT_COMPARED
         elif part == "dates" and audit.provenance is None:
             yield part, None, "an older dpaudit recorded none"
+        elif part == "verdict" and isinstance(audit, Audit) and audit.suspected:
+            yield part, None, "its tester accused the claim; what that rests on is not in the file"
         elif _is_there(audit, part):
             yield part, True, said
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.inside import kernels
 from dpaudit.inside.libraries.one_number import (
     OneNumber,
     folded,
@@ -171,21 +172,14 @@ class UniformNoise(OneNumber):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staircase(OneNumber):
-    """Steps of width `scale`, each `e^-epsilon` as high after a share `gamma` of it.
-
-    Geng and Viswanath (2014), "The optimal mechanism in differential privacy".
-    """
+    """The noise of `dpaudit.inside.Staircase` on one number, drawn as libraries draw it."""
 
     epsilon: float
     gamma: float
 
     def _log(self, output: float, input: float) -> float:
-        steps = abs(output - input) / self.scale
-        whole = math.floor(steps)
-        lower = steps - whole >= self.gamma
-        top = self.gamma + (1.0 - self.gamma) * math.exp(-self.epsilon)
-        area = math.log(-math.expm1(-self.epsilon)) - math.log(2.0 * self.scale * top)
-        return area - self.epsilon * (whole + lower)
+        noise = kernels.Staircase(self.scale, epsilon=self.epsilon, gamma=self.gamma)
+        return noise.log_density(output, input)
 
     def _drawn(self, input: Any, rng: np.random.Generator) -> Any:
         whole = rng.geometric(-math.expm1(-self.epsilon)) - 1

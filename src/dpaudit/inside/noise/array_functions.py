@@ -16,11 +16,11 @@ from dpaudit.inside.kernels import MACHINE, ROUNDINGS
 from dpaudit.inside.noise.noisy import (
     LARGEST_TABLE,
     Noisy,
-    _refused,
     added,
     as_noisy,
     divided,
     merged,
+    refused,
     revealed,
     scaled,
     table,
@@ -166,7 +166,7 @@ def _plain(value: Any) -> Any:
 def _run(what: str) -> Recorder:
     recorder = current()
     if recorder is None:
-        _refused(what)
+        refused(what)
     return recorder
 
 
@@ -215,7 +215,7 @@ def _cumsum(array: Noisy, axis: Any = None) -> Any:
     places = np.moveaxis(array._places(), axis, -1)
     count = places.shape[-1]
     if array.size * count * max(array.atoms.shape[-1], 1) > LARGEST_TABLE:
-        _refused("adds up so many noisy numbers that it cannot be followed")
+        refused("adds up so many noisy numbers that it cannot be followed")
     rows = array.picked(np.broadcast_to(places[..., None, :], (*places.shape, count)))
     below = np.tril(np.ones((count, count)))
     summed = _sum(scaled(rows, below), -1)
@@ -225,14 +225,14 @@ def _cumsum(array: Noisy, axis: Any = None) -> Any:
 def _product(one: Noisy, other: Noisy) -> Any:
     """The product of two matrices or vectors, one of them plain."""
     if not (1 <= one.ndim <= 2 and 1 <= other.ndim <= 2):
-        _refused("multiplies arrays of noise with more than two axes")
+        refused("multiplies arrays of noise with more than two axes")
     left = one.picked(np.atleast_2d(one._places()))
     places = other._places()
     right = other.picked(places[:, None] if other.ndim == 1 else places)
     shape = left.shape[0], left.shape[1], right.shape[1]
     width = max(left.atoms.shape[-1], right.atoms.shape[-1], 1)
     if np.prod(shape) * width > LARGEST_TABLE:
-        _refused("multiplies so many noisy numbers that it cannot be followed")
+        refused("multiplies so many noisy numbers that it cannot be followed")
     first, second = left.picked(left._places()[:, :, None]), right.picked(right._places()[None])
     made = _sum(scaled(first, second.base) if first.noisy.any() else scaled(second, first.base), 1)
     keep = tuple(place for place, ndim in enumerate((one.ndim, other.ndim)) if ndim == 2)
@@ -264,7 +264,7 @@ def _largest(array: Noisy, axis: Any = None, *, sign: float = 1.0) -> Any:
 def _clip(array: Any, a_min: Any = None, a_max: Any = None, **settings: Any) -> Any:
     low, high = settings.pop("min", a_min), settings.pop("max", a_max)
     if settings:
-        _refused(f"takes np.clip of noise with {', '.join(settings)}")
+        refused(f"takes np.clip of noise with {', '.join(settings)}")
     made = as_noisy(array)
     made = made if low is None else _extreme(made, as_noisy(low), largest=True)
     return made if high is None else _extreme(made, as_noisy(high), largest=False)
@@ -284,7 +284,7 @@ _FOLLOWED: dict[str, Callable[..., Any]] = {
     "max": _largest,
     "min": lambda array, axis=None: _largest(array, axis, sign=-1.0),
     "clip": _clip,
-    "diff": lambda array: array[1:] - array[:-1] if array.ndim == 1 else _refused("takes np.diff"),
+    "diff": lambda array: array[1:] - array[:-1] if array.ndim == 1 else refused("takes np.diff"),
 }
 _FOLLOWED |= {"amax": _FOLLOWED["max"], "amin": _FOLLOWED["min"]}
 
@@ -325,7 +325,7 @@ def _moved(function: Any, args: Any, settings: Any, holding: tuple[int, ...]) ->
     for place in holding:
         taken[place] = _placed(args[place], entries)
     if any(_holds_noise(each) for at, each in enumerate(args) if at not in holding):
-        _refused(f"takes np.{function.__name__} of noise")
+        refused(f"takes np.{function.__name__} of noise")
     whole, found = table(entries), function(*taken, **settings)
     if isinstance(found, list | tuple):
         return [whole.picked(each) for each in found]
@@ -362,7 +362,7 @@ def method_of(array: Noisy, name: str) -> Any:
         return array if name == "real" else array.__copy__
     function = getattr(np, name, None)
     if function is None or not callable(function):
-        _refused(f"asks a noisy array for .{name}")
+        refused(f"asks a noisy array for .{name}")
     return lambda *args, **settings: called_function(function, (array, *args), settings)
 
 

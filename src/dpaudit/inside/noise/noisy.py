@@ -90,12 +90,12 @@ class Noisy(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Noisy:
         if _any_noisy(key):
-            _refused("picks a place by noise")
+            refused("picks a place by noise")
         return self.picked(self._places()[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if _any_noisy(key):
-            _refused("picks a place by noise")
+            refused("picks a place by noise")
         new = as_noisy(value)
         both, places = table([self, new]), self._places() + 1
         places[key] = (new._places() + 1 + self.size) if new.ndim else 1 + self.size
@@ -146,7 +146,7 @@ class Noisy(np.lib.mixins.NDArrayOperatorsMixin):
         return complex(revealed(self, "makes a plain number of noise"))
 
     def __index__(self) -> int:
-        _refused("takes noise for a place")
+        refused("takes noise for a place")
 
     def __round__(self, digits: int | None = None) -> Any:
         plain = float(revealed(self, "rounds a noisy number"))
@@ -162,7 +162,7 @@ class Noisy(np.lib.mixins.NDArrayOperatorsMixin):
         return self.__copy__()
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        _refused("saves a noisy number")
+        refused("saves a noisy number")
 
     def __format__(self, form: str) -> str:
         return format(self.__float__(), form)
@@ -187,11 +187,11 @@ def as_noisy(value: Any) -> Noisy:
     if plain.dtype == object:
         entries = [each if isinstance(each, Noisy) else as_noisy(each) for each in plain.flat]
         if any(entry.ndim for entry in entries):
-            _refused("puts arrays of noise into an array of objects")
+            refused("puts arrays of noise into an array of objects")
         places = np.arange(1, plain.size + 1, dtype=np.int64).reshape(plain.shape)
         return table(entries).picked(places)
     if plain.dtype.kind not in "biuf":
-        _refused(f"puts {plain.dtype} beside noise")
+        refused(f"puts {plain.dtype} beside noise")
     base = plain.astype(np.float64)
     none = np.zeros((*base.shape, 0), np.int64)
     return Noisy(base, none, none.astype(np.float64), ROUNDINGS * _rounding(base))
@@ -242,7 +242,7 @@ def scaled(one: Noisy, by: Any) -> Noisy:
     """The array times plain numbers."""
     numbers = np.asarray(by, dtype=np.float64)
     if not np.isfinite(numbers).all() and one.noisy.any():
-        _refused("multiplies noise by a number that is not finite")
+        refused("multiplies noise by a number that is not finite")
     base = np.asarray(one.base * numbers)
     shape = (*base.shape, one.atoms.shape[-1])
     factors = np.broadcast_to(one.factors, shape) * numbers[..., None]
@@ -254,7 +254,7 @@ def divided(one: Noisy, by: Any) -> Noisy:
     """The array divided by plain numbers."""
     numbers = np.asarray(by, dtype=np.float64)
     if (numbers == 0.0).any() or not np.isfinite(numbers).all():
-        _refused("divides a noisy number by zero, or by a number that is not finite")
+        refused("divides a noisy number by zero, or by a number that is not finite")
     base = np.asarray(one.base / numbers)
     shape = (*base.shape, one.atoms.shape[-1])
     factors = np.broadcast_to(one.factors, shape) / numbers[..., None]
@@ -273,7 +273,7 @@ def merged(base: Floats, atoms: Ints, factors: Floats, off: Floats) -> Noisy:
     """
     width = atoms.shape[-1]
     if atoms.size > LARGEST_TABLE:
-        _refused("adds up so many noisy numbers at once that it cannot be followed")
+        refused("adds up so many noisy numbers at once that it cannot be followed")
     if width > 1:
         order = np.argsort(atoms, axis=-1, kind="stable")
         atoms = np.take_along_axis(atoms, order, axis=-1)
@@ -301,7 +301,7 @@ def revealed(value: Noisy, what: str) -> Any:
         return value.base.item() if value.ndim == 0 else value.base
     recorder = current()
     if recorder is None or not recorder.reveal:
-        _refused(what)
+        refused(what)
     plain = recorder.revealed(value)
     return plain.item() if value.ndim == 0 else plain
 
@@ -310,5 +310,6 @@ def _any_noisy(key: Any) -> bool:
     return isinstance(key, Noisy) or (isinstance(key, tuple) and any(map(_any_noisy, key)))
 
 
-def _refused(what: str) -> NoReturn:
+def refused(what: str) -> NoReturn:
+    """Note a use of noise that is not followed, and what to do instead."""
     refuse(f"{what}. {_WAY_OUT}")

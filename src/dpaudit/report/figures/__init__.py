@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpaudit.report import wording
 from dpaudit.report.figures.canvas import FigureKind
 from dpaudit.report.figures.curves import CURVE, TRADE_OFF
-from dpaudit.report.figures.draws import EVIDENCE, NO_OUTPUTS, OUTPUTS, SEARCH, outlines
+from dpaudit.report.figures.draws import (
+    EVIDENCE,
+    NO_OUTPUTS,
+    OUTPUTS,
+    SEARCH,
+    outlines,
+    place_of_strongest,
+)
 from dpaudit.report.figures.releases import RELEASES
 from dpaudit.report.figures.trainings import ERRORS, SCORES
 
@@ -78,5 +86,7 @@ def kinds_of(audit: Audit) -> list[FigureKind]:
         kinds += [ERRORS] if audit.training.errors else []
         return [*kinds, EVIDENCE] if len(audit.evidence.trace) > 1 else kinds
     kinds = [OUTPUTS] if outlines(audit) else []
-    kinds += [CURVE, TRADE_OFF, EVIDENCE]
-    return [*kinds, SEARCH] if len(audit.history) > 1 else kinds
+    kinds += [CURVE, TRADE_OFF]
+    if audit.tester != wording.BETS:  # what else there is to draw is about bets
+        return kinds
+    return [*kinds, EVIDENCE, *([SEARCH] if len(audit.history) > 1 else [])]

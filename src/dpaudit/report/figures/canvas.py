@@ -61,8 +61,7 @@ class FigureKind:
 
     name: str
     title: str
-    caption: str
-    caption_without_event: str = ""  # where it differs
+    caption: Callable[[Any], str]  # it speaks of nothing that is not drawn
     draw: Callable[[Any], Figure]
     alt: Callable[[Any], str]
 

@@ -29,13 +29,10 @@ _LAST_LEVEL = 20.0
 
 def _draw_curve(audit: Audit) -> Figure:
     figure, [panel] = canvas.panels()
-    claim, found = audit.claim, audit.counterexample
-    levels = np.linspace(0.0, last_level(claim, found, audit.lower_bound), _CURVE_POINTS)
-    allowed = np.array([claim.delta(level) for level in levels.tolist()])
-    name = label(str(claim), 30)
+    levels, allowed, shown = _curves(audit)
+    name = label(str(audit.claim), 30)
     panel.plot(levels, allowed, color=INK, linewidth=1.4, label=f"allowed by {name}")
-    if found is not None:
-        shown = np.array([found.delta_lower(level) for level in levels.tolist()])
+    if shown is not None:
         panel.plot(levels, shown, "--", color=DATA, linewidth=1.8, label="certified, at least")
         broken, name = (shown > allowed).tolist(), "more than allowed"
         area = panel.fill_between(levels, allowed, shown, where=broken, linewidth=0.0, label=name)
@@ -48,10 +45,25 @@ def _draw_curve(audit: Audit) -> Figure:
     return figure
 
 
+def _curves(audit: Audit) -> tuple[Floats, Floats, Floats | None]:
+    """Levels of epsilon, the deltas that the claim allows there, and those that the event shows."""
+    claim, found = audit.claim, audit.counterexample
+    levels = np.linspace(0.0, last_level(claim, found, audit.lower_bound), _CURVE_POINTS)
+    allowed = np.array([claim.delta(level) for level in levels.tolist()])
+    if found is None:
+        return levels, allowed, None
+    return levels, allowed, np.array([found.delta_lower(level) for level in levels.tolist()])
+
+
+def _has_bound(audit: Audit) -> bool:
+    """Whether there is a bound to mark."""
+    return bool(wording.leaks(audit)) and isinstance(audit.claim, Scalable)
+
+
 def _mark_bound(panel: Axes, audit: Audit, levels: Floats) -> None:
     """What was certified without an event: a least epsilon, or the curve of the least strength."""
     claim, bound, leaks = audit.claim, audit.lower_bound, wording.leaks(audit)
-    if not leaks or bound is None or not isinstance(claim, Scalable):
+    if not _has_bound(audit) or bound is None or not isinstance(claim, Scalable):
         return
     said = f"certified: {leaks}"
     if point_of(claim):
@@ -78,13 +90,24 @@ def _curve_in_words(audit: Audit) -> str:
     return f"{text} The certified event shows {shown}."
 
 
+def _curve_caption(audit: Audit) -> str:
+    _, allowed, certified = _curves(audit)
+    if certified is None:
+        marked = " The certified bound is marked." if _has_bound(audit) else ""
+        return f"The delta that the claim allows at each epsilon. No event was certified.{marked}"
+    shown = (
+        "The delta that the claim allows at each epsilon, and the delta that the certified event "
+        "shows at least. "
+    )
+    if (certified > allowed).any():
+        return f"{shown}Where the second is above the first, hatched, the claim is broken."
+    return shown.strip()
+
+
 CURVE = FigureKind(
     name="curve",
     title="Privacy curve",
-    caption="The delta that the claim allows at each epsilon, and the delta that the certified "
-    "event shows at least. Where the second is above the first, hatched, the claim is broken.",
-    caption_without_event="The delta that the claim allows at each epsilon. No event was "
-    "certified, so nothing is known to lie above a curve; the certified loss is marked.",
+    caption=_curve_caption,
     draw=_draw_curve,
     alt=_curve_in_words,
 )
@@ -148,14 +171,23 @@ def _trade_off_in_words(audit: Audit) -> str:
     )
 
 
+def _trade_off_caption(audit: Audit) -> str:
+    if audit.counterexample is None:
+        return (
+            "The errors of any test that tells A from B: by the claim none is better than the "
+            "line, and the grey region is allowed. No event was certified."
+        )
+    return (
+        "A test that says A or B by whether an output is in the event errs in two ways. The claim "
+        "says that no test can be better than the line: the grey region is allowed. The box holds "
+        "the errors of the certified event."
+    )
+
+
 TRADE_OFF = FigureKind(
     name="trade-off",
     title="Trade-off of errors",
-    caption="A test that says A or B by whether an output is in the event errs in two ways. The "
-    "claim says that no test can be better than the line: the grey region is allowed. The box "
-    "holds the errors of the certified event.",
-    caption_without_event="The errors of any test that tells A from B: by the claim none is "
-    "better than the line, and the grey region is allowed. No event was certified.",
+    caption=_trade_off_caption,
     draw=_draw_trade_off,
     alt=_trade_off_in_words,
 )

@@ -12,7 +12,7 @@ from dpaudit.outputs import GRAIN, LAST, LAST_BITS, MAGNITUDE, WIDTH, about_bits
 from dpaudit.report import wording
 from dpaudit.report.figures import canvas
 from dpaudit.report.figures.canvas import BROKEN, DATA, MUTED, RULE, FigureKind, label
-from dpaudit.report.showing import count, one_line, upper
+from dpaudit.report.showing import count, one_line, power_of_ten, upper
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,6 @@ NO_OUTPUTS = "No outputs were kept with this audit."
 _MAX_LABEL = 14  # characters of a value under its bar
 _MAX_FLAT_LABELS = 46  # characters of all labels; longer ones are turned
 _MAX_STEPS = 200  # points; of longer searches the best of each few pairs are shown
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _AXES = {
     GRAIN: "lowest set bit of {place}, as a power of 2",
     MAGNITUDE: "highest set bit of {place}, as a power of 2",
@@ -130,13 +129,20 @@ def axis_name(place: str) -> str:
     return place if found is None else _AXES[found[0]].format(place=found[1], last=LAST)
 
 
+def _outputs_caption(audit: Audit) -> str:
+    kept = outlines(audit)
+    hit = any(any(each.data_hits) or any(each.neighbour_hits) for each in kept)
+    return (
+        "Shares of the draws: on A upwards, on B downwards."
+        + (" Dark bars are draws in the event." if hit else "")
+        + (" The outermost bars hold all draws beyond." if any(each.bins for each in kept) else "")
+    )
+
+
 OUTPUTS = FigureKind(
     name="outputs",
     title="Outputs on both datasets",
-    caption="Shares of the draws: on A upwards, on B downwards. Dark bars are draws in the event. "
-    "The outermost bars of a histogram hold all draws beyond.",
-    caption_without_event="Shares of the draws: on A upwards, on B downwards. The outermost bars "
-    "of a histogram hold all draws beyond.",
+    caption=_outputs_caption,
     draw=_draw_outputs,
     alt=_outputs_in_words,
 )
@@ -156,38 +162,37 @@ def _draw_evidence(audit: Audit) -> Figure:
     panel.plot([draws for draws, _ in steps], shown, color=DATA, linewidth=1.6, label="wealth")
     panel.plot([steps[-1][0]], [shown[-1]], "o", color=DATA, markersize=3.5)
     panel.yaxis.set_major_locator(ticker.MaxNLocator(6, integer=True))
-    panel.yaxis.set_major_formatter(ticker.FuncFormatter(lambda power, _: _power_of_ten(power)))
+    panel.yaxis.set_major_formatter(ticker.FuncFormatter(lambda at, _: power_of_ten(round(at))))
     panel.xaxis.set_major_locator(ticker.MaxNLocator(5, integer=True))
     panel.xaxis.set_major_formatter("{x:,.0f}")
     panel.set_xlim(left=0.0)
     panel.margins(y=0.12)
-    canvas.finish(panel, "draws", "e-value", loc="best")
+    canvas.finish(panel, "draws", "wealth", loc="best")
     return figure
-
-
-def _power_of_ten(power: float) -> str:
-    """Ten to the power of an integer.
-
-    >>> _power_of_ten(6.0), _power_of_ten(-12.0)
-    ('10⁶', '10⁻¹²')
-    """
-    return f"10{f'{power:.0f}'.translate(_RAISED)}"
 
 
 def _evidence_in_words(audit: Audit) -> str:
     trace = audit.evidence.trace
     after = f" after {count(trace[-1][0], 'draw')}" if trace else ""
     return (
-        f"The evidence{after}: an e-value of {wording.e_value(audit)}; the line of a refutation, "
+        f"The evidence{after}: a wealth of {wording.e_value(audit)}; the line of a refutation, "
         f"{upper(1.0 / audit.alpha)}, was {'' if audit.refuted else 'not '}reached."
+    )
+
+
+def _evidence_caption(audit: Audit) -> str:
+    goal = f"{1.0 / audit.alpha:,.0f}" if audit.alpha > 1e-12 else upper(1.0 / audit.alpha)
+    return (
+        "What 1 has become by bets against the claim. If the claim holds, the wealth ever reaches "
+        "1,000 with a probability of at most a thousandth, whatever was searched, and 1/alpha = "
+        f"{goal} (dashed) with a probability of at most alpha."
     )
 
 
 EVIDENCE = FigureKind(
     name="evidence",
     title="Evidence over the draws",
-    caption="The wealth of bets that are fair under the claim, beginning with 1 (an e-value). "
-    "Under the claim it reaches 1/alpha with probability at most alpha, whatever was searched.",
+    caption=_evidence_caption,
     draw=_draw_evidence,
     alt=_evidence_in_words,
 )
@@ -199,18 +204,16 @@ def _draw_search(audit: Audit) -> Figure:
     figure, [above, below] = canvas.panels(2, height=3.5)
     ticker = canvas.needed("matplotlib.ticker")
     numbers, growths, draws = zip(*thinned(audit.history, _MAX_STEPS), strict=True)
-    above.plot(numbers, growths, "o", color=DATA, markersize=2.6)
+    above.plot(numbers, [_percent(growth) for growth in growths], "o", color=DATA, markersize=2.6)
     above.axhline(0.0, color=MUTED, linewidth=0.8)
-    best = audit.strongest
-    for number, record in enumerate(audit.history, 1):
-        if best and (record.log_wealth, record.pair) == (best.log_wealth, best.pair):
-            above.plot([number], [record.growth], "D", color=BROKEN, ms=5.5, fillstyle="none")
-            break
+    if (number := place_of_strongest(audit)) is not None:
+        growth = _percent(audit.history[number - 1].growth)
+        above.plot([number], [growth], "D", color=BROKEN, ms=5.5, fillstyle="none")
     width = numbers[1] - numbers[0] if len(numbers) > 1 else 1
     edges = [number - 0.5 for number in (*numbers, numbers[-1] + width)]
     below.stairs(draws, edges, fill=True, color=canvas.ALLOWED)
     below.stairs(draws, edges, color=MUTED, linewidth=0.6)
-    above.set_ylabel("nats a draw")
+    above.set_ylabel("% a draw")
     above.tick_params(labelbottom=False)
     below.set_ylabel("draws")
     below.set_xlabel("pair")
@@ -221,6 +224,23 @@ def _draw_search(audit: Audit) -> Figure:
         panel.grid(axis="y", color=RULE, linewidth=0.6)
     below.yaxis.set_major_formatter("{x:,.0f}")
     return figure
+
+
+def _percent(growth: float) -> float:
+    """By how many per cent the wealth grew with each draw."""
+    return 100.0 * math.expm1(min(growth, 1.0))
+
+
+def place_of_strongest(audit: Audit) -> int | None:
+    """The number of the strongest pair in the history, from 1; None if it is not there.
+
+    Its record may hold more draws than that of the history, so the pair decides.
+    """
+    best = audit.strongest
+    if best is None:
+        return None
+    same = (number for number, each in enumerate(audit.history, 1) if each.pair == best.pair)
+    return next(same, None)
 
 
 def thinned(history: Sequence[PairRecord], most: int) -> list[tuple[int, float, float]]:
@@ -239,16 +259,23 @@ def _search_in_words(audit: Audit) -> str:
     best = max(record.growth for record in audit.history)
     most = max(record.samples for record in audit.history)
     return (
-        f"{count(audit.pairs_tried, 'pair')} tried. The best earned {best:.3g} nats a draw; the "
-        f"most draws a pair got are {most:,}."
+        f"{count(audit.pairs_tried, 'pair')} tried. On the best the wealth grew by "
+        f"{_percent(best):.3g} % a draw; the most draws a pair got are {most:,}."
+    )
+
+
+def _search_caption(audit: Audit) -> str:
+    marked = "" if place_of_strongest(audit) is None else " (the diamond is the strongest pair)"
+    return (
+        "The pairs in the order in which they were met: above, by how many per cent the wealth "
+        f"grew with each draw of a pair{marked}; below, the draws it got."
     )
 
 
 SEARCH = FigureKind(
     name="search",
     title="The search",
-    caption="The pairs in the order in which they were met: above, what a pair earned against the "
-    "claim with each draw (nats; the diamond is the strongest pair); below, the draws it got.",
+    caption=_search_caption,
     draw=_draw_search,
     alt=_search_in_words,
 )

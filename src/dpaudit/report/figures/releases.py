@@ -78,12 +78,19 @@ def _in_words(found: InsideAudit) -> str:
     )
 
 
+def _caption(found: InsideAudit) -> str:
+    limit = "; the dotted line is the epsilon that was claimed for all of them"
+    return (
+        "A bar to the right: what was released is likelier on A. To the left: likelier on B. The "
+        "losses, logarithms of how many times as likely, add up to that of the transcript"
+        f"{'' if point_of(found.claim) is None else limit}."
+    )
+
+
 RELEASES = FigureKind(
     name="releases",
     title="Loss by release",
-    caption="A bar to the right: what was released is likelier on A. To the left: likelier on B. "
-    "The losses add up to that of the transcript; the dotted line is the epsilon that was claimed "
-    "for all of them.",
+    caption=_caption,
     draw=_draw,
     alt=_in_words,
 )

@@ -43,8 +43,10 @@ def _scores_in_words(audit: Audit) -> str:
 SCORES = FigureKind(
     name="scores",
     title="Scores of the canaries",
-    caption="Shares of the canaries by score: upwards those that were in the training, downwards "
-    "those that were out. The outermost bars hold all scores beyond.",
+    caption=lambda _: (
+        "Shares of the canaries by score: upwards those that were in the training, downwards those "
+        "that were out. The outermost bars hold all scores beyond."
+    ),
     draw=_draw_scores,
     alt=_scores_in_words,
 )
@@ -83,9 +85,11 @@ def _errors_in_words(audit: Audit) -> str:
 ERRORS = FigureKind(
     name="errors",
     title="Errors of guessing by the score",
-    caption='Whoever says "in" of all canaries with a score of at least t errs in two ways; the '
-    "line goes through all t. Were every canary a draw by itself, the claim would keep the true "
-    "line in the grey region. What is seen varies by chance, so only the tests above decide.",
+    caption=lambda _: (
+        'Whoever says "in" of all canaries with a score of at least t errs in two ways; the line '
+        "goes through all t. Were every canary a draw by itself, the claim would keep the true "
+        "line in the grey region. What is seen varies by chance, so only the tests above decide."
+    ),
     draw=_draw_errors,
     alt=_errors_in_words,
 )
