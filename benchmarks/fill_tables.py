@@ -16,12 +16,8 @@ from experiment_tables import (
     Line,
     false_positives,
     floats,
-    independent_canaries,
-    independent_validity,
     libraries,
     libraries_in_short,
-    one_run_power,
-    one_run_validity,
     peers,
     peers_table,
     refuted_table,
@@ -30,8 +26,6 @@ from experiment_tables import (
     scaled_gd,
     table1,
     table2,
-    training_claims,
-    wide_resnet,
 )
 from field_tables import field_of_testers, field_rows, field_tight
 from inside_tables import (
@@ -43,6 +37,14 @@ from inside_tables import (
     inside_zoo,
 )
 from tables import RESULTS
+from training_tables import (
+    independent_canaries,
+    independent_validity,
+    one_run_power,
+    one_run_validity,
+    training_claims,
+    wide_resnet,
+)
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments" / "results"

@@ -5,7 +5,8 @@ import math
 from typing import Any
 
 import pytest
-from golden_audits import CASES, RECORDS, recorded, software
+from golden_audits import CASES
+from golden_records import RECORDS, recorded, software
 
 COMMITTED = json.loads(RECORDS.read_text(encoding="utf-8"))
 SAME_SOFTWARE = COMMITTED["software"] == software()

@@ -1,4 +1,4 @@
-"""Forty-odd small audits with fixed seeds, and what is recorded of each.
+"""Forty-odd small audits with fixed seeds.
 
 `tests/golden/test_golden_audits.py` compares every audit with its record in
 `tests/golden/audits.json`. After an intended change, write the records anew:
@@ -9,21 +9,31 @@
 from __future__ import annotations
 
 import json
-import platform
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from golden_mechanisms import (
+    dictionaries,
+    float_bits,
+    gaussian_sum,
+    lists_of_any_length,
+    noisy_sum,
+    raises_on_empty,
+    record_sum,
+    sometimes_none,
+    table_sum,
+    tight_sum,
+    vectors_out,
+    whole_count,
+    words,
+)
+from golden_records import RECORDS, recorded, software
 
 import dpaudit
 from dpaudit import ZCDP, ApproxDP, GaussianDP, Profile, PureDP, RenyiDP
 from dpaudit import zoo as mechanisms
-
-RECORDS = Path(__file__).parents[1] / "golden" / "audits.json"
-PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 Case = Callable[[], Any]
 CASES: dict[str, Case] = {}
@@ -32,74 +42,6 @@ CASES: dict[str, Case] = {}
 def case(function: Case) -> Case:
     CASES[function.__name__] = function
     return function
-
-
-def software() -> dict[str, str]:
-    """What the last digits may depend on."""
-    found = {package: version(package) for package in PACKAGES}
-    return {**found, "machine": platform.machine(), "system": platform.system()}
-
-
-# Mechanisms, one for every kind of output.
-
-
-def noisy_sum(data: Any, size: int, rng: np.random.Generator) -> Any:
-    return np.clip(data, -1, 1).sum() + rng.laplace(scale=1.0, size=size)
-
-
-def tight_sum(data: Any, size: int, rng: np.random.Generator) -> Any:
-    return np.clip(data, -1, 1).sum() + rng.laplace(scale=2.0, size=size)
-
-
-def gaussian_sum(data: Any, size: int, rng: np.random.Generator) -> Any:
-    return np.sum(data) + rng.normal(scale=1.0, size=size)
-
-
-def whole_count(data: Any, size: int, rng: np.random.Generator) -> Any:
-    return len(data) + rng.geometric(0.5, size) - rng.geometric(0.5, size)
-
-
-def words(data: Any, size: int, rng: np.random.Generator) -> list[str]:
-    chance = 0.8 if "a" in list(data) else 0.3
-    return ["yes" if toss < chance else "no" for toss in rng.random(size)]
-
-
-def dictionaries(data: Any, size: int, rng: np.random.Generator) -> list[dict[str, Any]]:
-    rate = 2.0 * len(data)
-    return [
-        {"count": rate + rng.laplace(), "kind": "few" if rate < 4 else None} for _ in range(size)
-    ]
-
-
-def lists_of_any_length(data: Any, size: int, rng: np.random.Generator) -> list[list[float]]:
-    return [[rng.normal() for _ in range(int(rng.poisson(1 + len(data))))] for _ in range(size)]
-
-
-def vectors_out(data: Any, size: int, rng: np.random.Generator) -> Any:
-    return np.resize(np.asarray(data, float).mean(axis=0), 3) + rng.laplace(size=(size, 3))
-
-
-def sometimes_none(data: Any, size: int, rng: np.random.Generator) -> list[Any]:
-    return [None if rng.random() < 0.1 * len(data) else float(rng.normal()) for _ in range(size)]
-
-
-def raises_on_empty(data: Any, size: int, rng: np.random.Generator) -> Any:
-    if len(data) == 0:
-        raise ValueError("no data")
-    return rng.normal(size=size)
-
-
-def table_sum(data: Any, size: int, rng: np.random.Generator) -> Any:
-    total = sum(float(age) for age in np.asarray(data["age"], float)) / 50.0
-    return total + rng.laplace(size=size)
-
-
-def record_sum(data: Any, size: int, rng: np.random.Generator) -> Any:
-    return sum(record["hours"] for record in data) + rng.laplace(size=size)
-
-
-def float_bits(data: Any, size: int, rng: np.random.Generator) -> Any:
-    return float(np.sum(data)) + rng.laplace(size=size)
 
 
 UNIT = dpaudit.floats(-1, 1)
@@ -399,65 +341,6 @@ def replayed() -> Any:
 def shrunk() -> Any:
     pair = [0.3, 0.93, -0.2], [0.3, -0.88, -0.2]
     return dpaudit.shrink(noisy_sum, PureDP(1.0), pair, replaced(), samples=40_000, rng=7)
-
-
-def _counterexample(found: Any) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    sides = {
-        side: [tally.hits, tally.draws, tally.lower, tally.upper]
-        for side, tally in (("data", found.data), ("neighbour", found.neighbour))
-    }
-    return {
-        "pair": str(found.pair),
-        "event": found.event,
-        "likelier": found.likelier,
-        "delta": found.delta,
-        "epsilon_lower": found.epsilon_lower,
-        "seed": list(found.seed),
-        "bars": [[list(outline.data), list(outline.neighbour)] for outline in found.outputs],
-        **sides,
-    }
-
-
-def _measured(found: Any) -> dict[str, Any]:
-    return {
-        "epsilon_lower": found.epsilon_lower,
-        "rule": found.rule,
-        "right": found.right,
-        "guesses": found.guesses,
-        "draws": found.samples,
-    }
-
-
-def _audit(found: Any) -> dict[str, Any]:
-    strongest = found.strongest
-    return {
-        "verdict": found.verdict.value,
-        "draws": found.samples,
-        "pairs": found.pairs_tried,
-        "lower_bound": found.lower_bound,
-        "log_wealth": found.evidence.log_wealth,
-        "peak": found.evidence.peak,
-        "trace": [list(point) for point in found.evidence.trace[-5:]],
-        "strongest": strongest and [str(strongest.pair), strongest.samples, strongest.log_wealth],
-        "detectable": found.detectable,
-        "forecast": found.forecast,
-        "warnings": len(found.warnings),
-        "counterexample": _counterexample(found.counterexample),
-        "simplest": _counterexample(found.simplest),
-    }
-
-
-def recorded(found: Any) -> dict[str, Any]:
-    """What is kept of a result, as JSON values."""
-    if isinstance(found, dpaudit.Audit):
-        kept = _audit(found)
-    elif isinstance(found, dpaudit.EpsilonBound):
-        kept = _measured(found)
-    else:
-        kept = {"counterexample": _counterexample(found)}
-    return dict(json.loads(json.dumps(kept, default=float)))
 
 
 def main() -> None:
