@@ -327,8 +327,6 @@ def _cost(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "seed", str(audit.rng_seed)
     if audit.counterexample is not None and audit.counterexample.seed:
         yield "seed of the event's draws", str(audit.counterexample.seed)
-    if audit.target is not None:
-        yield "mechanism", one_line(audit.target, 200)
     yield "dpaudit", audit.version
     yield from audit.software
 
