@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 EVIDENCE = "evidence against the claim"
 FALSE_ACCUSATION = (
-    "If the claims that were refuted or broken hold all the same, one of these audits accuses one "
-    "of them falsely with a probability of at most the sum of all their chances,"
+    "Each audit accuses a claim that holds with a small probability. That any of these audits does "
+    "is at most as likely as all of that added up:"
 )
 SUITE_UNTESTED = (
     "What the audits did not look at stands on each page: other datasets, other versions of the "
