@@ -97,8 +97,8 @@ def test_a_summary_answers_every_question(name: str) -> None:
 def test_the_summary_of_a_refuted_audit_in_full() -> None:
     assert dict(summary_of(REFUTED)) == {
         "What was claimed": [
-            "clipped_sum keeps 1-DP. On any two neighbouring datasets, no outcome is more than "
-            "e^1 = 2.72 times as likely on one as on the other."
+            "That clipped_sum keeps 1-DP. On any two neighbouring datasets, no outcome is more "
+            "than e^1 = 2.72 times as likely on one as on the other."
         ],
         "What was found": [
             'On two neighbouring datasets, A and B, the outcome "output > 0.773" has a chance of '
@@ -109,6 +109,7 @@ def test_the_summary_of_a_refuted_audit_in_full() -> None:
             "If the claim held, an audit like this would accuse it with probability at most "
             "1e-06: one in a million.",
             "That covers all of the audit: every pair, every outcome, and when it ended.",
+            "The percentages are wrong with a chance of at most one in a million.",
         ],
         "What it means": [
             "The claim does not hold.",
@@ -296,6 +297,8 @@ def test_every_batch_tester_has_its_method(tester: str) -> None:
     steps = " ".join(map(str, steps_of(audit)))
     assert tester in steps
     assert ("author of the tester" in steps) == own
+    sure = said(replace(refuted_in_batches(), tester=tester))
+    assert ("if the tester is what its author states" in sure) == own
 
 
 @pytest.mark.parametrize(

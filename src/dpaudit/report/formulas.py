@@ -1,7 +1,7 @@
 r"""Formulas as MathML, which browsers draw themselves: no script and nothing from the network.
 
 It reads the little TeX that `methods.py` is written in: letters, numbers, `_`, `^`, `\frac`,
-`\sqrt`, `\underline`, `\overline`, names of functions and the symbols below.
+`\sqrt`, names of functions and the symbols below.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from html import escape
 _SYMBOLS = ("alpha", "delta", "epsilon", "mu", "nu", "rho", "Phi", "pi")
 _OPERATORS = ("le", "ge", "sdot")
 _BIG = ("prod", "sum")
-_WORDS = ("log", "Pr", "Bin", "MMD", "TV", "mean")
+_WORDS = ("log", "Pr", "Bin", "MMD", "TV", "mean", "least", "most")
 _LIMITS = ("sup", "max", "min")  # what is written below them is a range
-_ACCENTS = {"underline": ("munder", "_"), "overline": ("mover", "¯")}
 _TOKEN = re.compile(r"\\([A-Za-z]+)|(\d+(?:\.\d+)?|[^\s\\])|\s+")
 
 Tokens = list[str]  # the next one last
@@ -104,9 +103,6 @@ def _command(name: str, tokens: Tokens) -> str:
         return f"<mfrac>{above}{below}</mfrac>"
     if name == "sqrt":
         return f"<msqrt>{_atom(tokens)}</msqrt>"
-    if name in _ACCENTS:
-        element, accent = _ACCENTS[name]
-        return f'<{element}>{_atom(tokens)}<mo stretchy="false">{accent}</mo></{element}>'
     if name in _SYMBOLS:
         return f"<mi>&{name};</mi>"
     if name in (*_OPERATORS, *_BIG):

@@ -107,7 +107,7 @@ def _summary(found: InsideAudit) -> Iterator[Answer]:
     """The summary for a reader who is no statistician."""
     promise = claim_in_words(found.claim)
     name = one_line(found.name, 60)
-    yield CLAIMED, [f"{name} keeps {one_line(str(found.claim), 60)}. {promise}"]
+    yield CLAIMED, [f"That {name} keeps {one_line(str(found.claim), 60)}. {promise}"]
     yield FOUND, [_found(found)]
     yield SURE, [_sure(found)]
     meaning, not_meaning = _MEANS[found.verdict.value]
@@ -188,8 +188,6 @@ def _cost(found: InsideAudit) -> Iterator[tuple[str, str]]:
     yield "transcripts", f"{found.transcripts:,}"
     yield "time", duration(found.seconds)
     yield "seed", str(found.rng_seed)
-    if found.target is not None:
-        yield "mechanism", one_line(found.target, 200)
     yield "dpaudit", found.version
     yield from found.software
 

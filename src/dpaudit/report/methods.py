@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from dpaudit.results import Audit, TrainingEvidence
 
 NOTATION = (
-    "P and Q are the distributions of the output on A and on B, p and q their densities, E is an "
-    "event, and $1_E$ is 1 where it happens. $\\epsilon$ and $\\delta$ belong to the claim; "
-    "$\\alpha$ is the chance of a false accusation that was accepted. Logarithms are natural. "
-    "dpaudit's documentation proves each statement (The mathematics)."
+    "$P$ and $Q$ are the distributions of the output on A and on B, $p$ and $q$ their densities, "
+    "$E$ is an event, and $1_E$ is 1 where it happens. $\\epsilon$ and $\\delta$ belong to the "
+    "claim; $\\alpha$ is the chance of a false accusation that was accepted. Logarithms are "
+    "natural. dpaudit's documentation proves each statement (The mathematics)."
 )
 NOTATION_OF_TRAININGS = (
-    "m is the number of canaries, R that of right guesses. $\\epsilon$ and $\\delta$ belong to "
+    "$m$ is the number of canaries, $R$ that of right guesses. $\\epsilon$ and $\\delta$ belong to "
     "the claim, with $p = e^\\epsilon / (1 + e^\\epsilon)$; $\\alpha$ is the chance of a false "
     "accusation that was accepted. Logarithms are natural. dpaudit's documentation proves each "
     "statement (The mathematics)."
@@ -80,10 +80,10 @@ _BET = Statement(
 )
 _WEALTH = Statement(
     title="One wealth for the whole audit",
-    text="On pair i the payoffs multiply to V. The pair takes part with a fraction f of the "
-    "wealth that is fixed when the pair is first met. If the claim holds, the wealth of all pairs "
-    "hardly ever becomes large, whatever was searched and whenever the audit ended. The claim is "
-    "refuted when the wealth reaches $1/\\alpha$.",
+    text="On pair $i$ the payoffs multiply to $V_i$. The pair takes part with a fraction $f_i$ of "
+    "the wealth that is fixed when the pair is first met. If the claim holds, the wealth of all "
+    "pairs hardly ever becomes large, whatever was searched and whenever the audit ended. The "
+    "claim is refuted when the wealth reaches $1/\\alpha$.",
     formulas=(
         r"W = \prod_i (1 - f_i + f_i V_i)",
         r"\Pr[\sup W \ge 1/\alpha] \le \alpha",
@@ -93,8 +93,8 @@ _WEALTH = Statement(
 # Section 3.
 _TANGENT = Statement(
     title="The payoffs",
-    text="$v$ and $w$ are made from a guess of where the output comes from: v is positive where A "
-    "is likely enough, w where B is, and never both. Whatever the guess, the bet is valid.",
+    text="$v$ and $w$ are made from a guess of where the output comes from: $v$ is positive where "
+    "A is likely enough, $w$ where B is, and never both. Whatever the guess, the bet is valid.",
     formulas=(
         r"S_P = a + v - e^\epsilon w",
         r"S_Q = b + w - e^\epsilon v",
@@ -106,7 +106,7 @@ _TANGENT = Statement(
 _PORTFOLIO = Statement(
     title="The payoffs",
     text="An average of valid bets is valid. Those that are averaged bet on the label, and for "
-    "several levels of the claim's curve on the event E that the guessed log-odds exceed the "
+    "several levels of the claim's curve on the event $E$ that the guessed log-odds exceed the "
     "level.",
     formulas=(
         r"S_P = \nu 1_E",
@@ -117,9 +117,9 @@ _PORTFOLIO = Statement(
 )
 _RENYI_BET = Statement(
     title="A bet against a Rényi divergence",
-    text="Among them are bets against a divergence of order a of at most $\\epsilon$, with any "
-    "function g of the output from 0 up, any t above 0, k = (a - 1)/a and $K = e^{k \\epsilon}$; "
-    "this inequality is what makes them valid.",
+    text="Among them are bets against a divergence of order $a$ of at most $\\epsilon$, with any "
+    "function $g$ of the output from 0 up, any $t$ above 0, $k = (a - 1)/a$ and $K = e^{k "
+    "\\epsilon}$; this inequality is what makes them valid.",
     formulas=(r"\mean_P[g] \le K (k t^{-1/a} \mean_Q[g^{1/k}] + \frac{t^k}{a})",),
     source="Mironov 2017; van Erven and Harremoës 2014",
 )
@@ -130,7 +130,7 @@ _LADDER = Statement(
     "The bound is the largest strength such that its wealth and that of all below it have reached "
     "$1/\\alpha$. It is too large with a probability of at most $\\alpha$, without a correction "
     "for the number of levels.",
-    formulas=(r"\Pr[\underline{s} > s] \le \alpha",),
+    formulas=(r"\Pr[s_\least > s] \le \alpha",),
 )
 _LARGER_OF_TWO = (
     " For a claim of pure or approximate differential privacy that is refuted, the bound is the "
@@ -139,20 +139,20 @@ _LARGER_OF_TWO = (
 # Sections 4 and 10.
 _FIXED = Statement(
     title="How often an event happens",
-    text="The number n of fresh draws of a side was fixed before the first of them; the event "
-    "happened h times. The bounds on its probability are those of Clopper and Pearson. Each of "
+    text="The number $n$ of fresh draws of a side was fixed before the first of them; the event "
+    "happened $h$ times. The bounds on its probability are those of Clopper and Pearson. Each of "
     "the four (two on either side) errs with a probability of at most $\\alpha/4$.",
     formulas=(
-        r"\Pr[\Bin(n, \underline{p}) \ge h] = \alpha/4",
-        r"\Pr[\Bin(n, \overline{p}) \le h] = \alpha/4",
+        r"\Pr[\Bin(n, p_\least) \ge h] = \alpha/4",
+        r"\Pr[\Bin(n, p_\most) \le h] = \alpha/4",
     ),
     source="Clopper and Pearson 1934",
 )
 _ANYTIME = Statement(
     title="How often an event happens",
-    text="A limit of time ended the draws, so the bounds hold at every number n of draws at once. "
-    "They enclose every probability p for which this holds, h being the hits so far; B is the "
-    "beta function.",
+    text="A limit of time ended the draws, so the bounds hold at every number $n$ of draws at "
+    "once. They enclose every probability $p$ for which this holds, $h$ being the hits so far; "
+    "$B$ is the beta function.",
     formulas=(
         r"\frac{B(h + 1/2, n - h + 1/2)}{B(1/2, 1/2) p^h (1 - p)^{n - h}} < \frac{2}{\alpha}",
     ),
@@ -160,24 +160,24 @@ _ANYTIME = Statement(
 )
 _SHOWS = Statement(
     title="What the event shows",
-    text="With the lower bound of the side where the event is likelier, and the upper bound of "
-    "the other side, the mechanism keeps no epsilon and delta below these.",
+    text="With the lower bound $p_\\least$ on the side where the event is likelier, and the upper "
+    "bound $q_\\most$ on the other side, the mechanism keeps no epsilon and delta below these.",
     formulas=(
-        r"\epsilon \ge \log \frac{\underline{p} - \delta}{\overline{q}}",
-        r"\delta \ge \underline{p} - e^\epsilon \overline{q}",
+        r"\epsilon \ge \log \frac{p_\least - \delta}{q_\most}",
+        r"\delta \ge p_\least - e^\epsilon q_\most",
     ),
 )
 _SHOWS_OF: dict[type, Statement] = {
     GaussianDP: Statement(
         title="What the event shows of mu",
         text="$\\Phi$ is the normal distribution function.",
-        formulas=(r"\mu \ge \Phi^{-1}(\underline{p}) - \Phi^{-1}(\overline{q})",),
+        formulas=(r"\mu \ge \Phi^{-1}(p_\least) - \Phi^{-1}(q_\most)",),
         source="Dong, Roth and Su 2022",
     ),
 }
 _RENYI_SHOWS = (
-    r"R_a \ge \frac{1}{a - 1} \log (\underline{p}^a \overline{q}^{1 - a}"
-    r" + (1 - \underline{p})^a (1 - \overline{q})^{1 - a})"
+    r"R_a \ge \frac{1}{a - 1} \log (p_\least^a q_\most^{1 - a}"
+    r" + (1 - p_\least)^a (1 - q_\most)^{1 - a})"
 )
 _SHOWS_OF[RenyiDP] = Statement(
     title="What the event shows of the Rényi divergence",
@@ -194,7 +194,7 @@ _SHOWS_OF[ZCDP] = Statement(
 # Section 7.
 _TRIALS = Statement(
     title="Many trials",
-    text="Trial t may err with a probability of at most its share of $\\alpha$, half of it in "
+    text="Trial $t$ may err with a probability of at most its share of $\\alpha$, half of it in "
     "each direction; an audit that makes only one trial gives it all of $\\alpha$. The shares add "
     "up to at most $\\alpha$.",
     formulas=(r"\alpha_t = \frac{6 \alpha}{\pi^2 t^2}",),
@@ -202,18 +202,18 @@ _TRIALS = Statement(
 )
 _EVENTS = Statement(
     title="Events",
-    text="The event E is chosen on some of the outputs. On the others, held out, its probability "
+    text="The event $E$ is chosen on some of the outputs. On the others, held out, its probability "
     "is bounded from below on one side and from above on the other, each with half of the trial's "
     "share (the bound exact, which is the usual one). The claim is refuted if the bound exceeds "
     "its delta.",
-    formulas=(r"\sup_E P(E) - e^\epsilon Q(E) \ge \underline{p} - e^\epsilon \overline{q}",),
+    formulas=(r"\sup_E P(E) - e^\epsilon Q(E) \ge p_\least - e^\epsilon q_\most",),
     source="Clopper and Pearson 1934; other bounds that can be asked for: Hoeffding 1963, Gilbert "
     "and McMillan 2018",
 )
 _RENYI = Statement(
     title="A Rényi divergence",
-    text="A function h of the output is learned on some of the outputs. On the others the two "
-    "means are bounded, and with them the divergence of order a. The claim is refuted if the "
+    text="A function $h$ of the output is learned on some of the outputs. On the others the two "
+    "means are bounded, and with them the divergence of order $a$. The claim is refuted if the "
     "bound exceeds what it allows.",
     formulas=(r"R_a \ge \frac{a}{a - 1} \log \mean_P[e^{(a - 1) h}] - \log \mean_Q[e^{a h}]",),
     source="Birrell et al. 2021; Waudby-Smith and Ramdas 2023 for the bounds on means",
@@ -222,7 +222,7 @@ _MMD = Statement(
     title="The maximum mean discrepancy",
     text="It is estimated from separate blocks of outputs, so that a bound on the mean of "
     "independent values applies. For a kernel between 0 and 1, a claim bounds it through the "
-    "total variation TV.",
+    "total variation $\\TV$.",
     formulas=(r"\MMD \le \sqrt{2} \TV(P, Q) \le \sqrt{2} \delta(0)",),
     source="Gretton et al. 2012; Waudby-Smith and Ramdas 2023",
 )
@@ -242,9 +242,9 @@ _OF_TESTERS = {
 # Section 11.
 _STOPPED = Statement(
     title="The stopped wealth",
-    text="Canary by canary, the accuracy of a guess is predicted by a number r from p up. The "
-    "wealth is multiplied by r/p if the guess is right and by (1 - r)/(1 - p) if it is wrong, and "
-    "betting stops at C. The number a bounds by how much r may exceed p.",
+    text="Canary by canary, the accuracy of a guess is predicted by a number $r$ from $p$ up. The "
+    "wealth is multiplied by $r/p$ if the guess is right and by $(1 - r)/(1 - p)$ if it is wrong, "
+    "and betting stops at $C$. The number $a$ bounds by how much $r$ may exceed $p$.",
     formulas=(
         r"\Pr[W \ge C] \le \alpha",
         r"C = \frac{1}{\alpha - m \delta a}",
@@ -253,10 +253,11 @@ _STOPPED = Statement(
 )
 _RECURSION = Statement(
     title="The error recursion",
-    text="f(y) is the least probability that the claim allows on one side for an event of "
-    "probability y on the other. Among g guesses, v are right. Start from $r = \\alpha v / m$ and "
-    "$h = \\alpha (g - v)/m$ at v and go down as below. If some r + h exceeds g/m, then v right "
-    "guesses have a probability below $\\alpha$ for every mechanism with this claim.",
+    text="$f(y)$ is the least probability that the claim allows on one side for an event of "
+    "probability $y$ on the other. Among $g$ guesses, $v$ are right. Start from $r = \\alpha v / "
+    "m$ and $h = \\alpha (g - v)/m$ at $v$ and go down as below. If some $r + h$ exceeds $g/m$, "
+    "then $v$ right guesses have a probability below $\\alpha$ for every mechanism with this "
+    "claim.",
     formulas=(
         r"h_i = \max(h_{i+1}, f(r_{i+1}))",
         r"r_i = r_{i+1} + \frac{i}{g - i} (h_i - h_{i+1})",
@@ -265,7 +266,7 @@ _RECURSION = Statement(
 )
 _RIGHT = Statement(
     title="The number of right guesses",
-    text="B is a binomial number of right guesses among g, each right with probability p.",
+    text="$B$ is a binomial number of right guesses among $g$, each right with probability $p$.",
     formulas=(
         r"\Pr[R \ge v] \le \Pr[B \ge v] + 2 m \delta D",
         r"D = \max_i \frac{1}{i} \Pr[v - i \le B < v]",
@@ -274,7 +275,7 @@ _RIGHT = Statement(
 )
 _RUNS = Statement(
     title="Several runs",
-    text="Runs have coins of their own, so their evidence e multiplies; each has a mean of at "
+    text="Runs have coins of their own, so their evidence $e$ multiplies; each has a mean of at "
     "most 1 if the claim holds. A p-value is turned into such evidence by a rule fixed before the "
     "first run.",
     formulas=(r"\Pr[\sup e_1 e_2 \sdot \sdot \sdot \ge 1/\alpha] \le \alpha",),
@@ -305,8 +306,9 @@ _OF_TESTS = {
 }
 _INSIDE = Statement(
     title="The loss of a transcript",
-    text="Release k came out as x, drawn with density p on A. On B the code was forced to the "
-    "same x, which its noise gives density q there. The loss of the transcript is the sum.",
+    text="Release $k$ came out as $x$, drawn with density $p$ on A. On B the code was forced to "
+    "the same $x$, which its noise gives density $q$ there. The loss of the transcript is the "
+    "sum.",
     formulas=(r"L = \sum_k \log \frac{p_k(x_k)}{q_k(x_k)}",),
     source="Dwork and Roth 2014",
 )
@@ -318,9 +320,9 @@ _INSIDE_PURE = Statement(
 )
 _INSIDE_BETS = Statement(
     title="Other claims",
-    text="A function X of the loss has a mean of at most 0 if the claim holds, for a point of its "
-    "curve or for a Rényi divergence of order a of at most D. So has Y. Stakes s and t are fixed "
-    "from the past; the wealth is the product over all transcripts.",
+    text="A function $X$ of the loss has a mean of at most 0 if the claim holds, for a point of "
+    "its curve or for a Rényi divergence of order $a$ of at most $D$. So has $Y$. Stakes $s$ and "
+    "$t$ are fixed from the past; the wealth is the product over all transcripts.",
     formulas=(
         r"X = \frac{1}{\delta} \max(0, 1 - e^{\epsilon - L}) - 1",
         r"X = e^{(a - 1)(L - D)} - 1",

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 EVIDENCE = "evidence against the claim"
 FALSE_ACCUSATION = (
-    "If the claims that were refuted or broken hold all the same, one of these audits accuses one "
-    "of them falsely with a probability of at most the sum of all their chances,"
+    "Each audit accuses a claim that holds with a small probability. That any of these audits does "
+    "is at most as likely as all of that added up:"
 )
 SUITE_UNTESTED = (
     "What the audits did not look at stands on each page: other datasets, other versions of the "
@@ -331,8 +331,6 @@ def _cost(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "seed", str(audit.rng_seed)
     if audit.counterexample is not None and audit.counterexample.seed:
         yield "seed of the event's draws", str(audit.counterexample.seed)
-    if audit.target is not None:
-        yield "mechanism", one_line(audit.target, 200)
     yield "dpaudit", audit.version
     yield from audit.software
 

@@ -56,18 +56,19 @@ SUITE = {
 }
 NOT_BOTH = "The claim does not hold, or the canaries are not independent."
 OF_A_STEP = "The claim does not hold for every step."
-_INDEPENDENT = "this claim and independent canaries"
-_EVERY_STEP = "this claim for every step, given all before it"
+INDEPENDENT = "this claim and independent canaries"
+EVERY_STEP = "this claim for every step, given all before it"
 _IF_HELD = {
-    _INDEPENDENT: "the claim held and canaries were independent",
-    _EVERY_STEP: "every step kept the claim",
+    INDEPENDENT: "the claim held and canaries were independent",
+    EVERY_STEP: "every step kept the claim",
 }
 _AS_FAR_AS = {
-    _INDEPENDENT: "If they are, it is the claim: ",
-    _EVERY_STEP: "At some step ",
+    INDEPENDENT: "If they are, it is the claim: ",
+    EVERY_STEP: "At some step ",
 }
 _WHO_TOOK_PART = "whoever sees what is released can tell who took part better than was promised."
 _MAX_NAME, _MAX_EVENT = 60, 90
+_MOST_WRITTEN_OUT = 1e9  # times; e^epsilon says more than so many digits
 _NOT_A_WEAK_FORM = (
     'It is neither a weak form of "refuted" nor of "not refuted": nothing was concluded.'
 )
@@ -77,7 +78,7 @@ def lead_of(audit: Audit) -> str:
     """The verdict in a sentence."""
     if audit.refuted and audit.training is not None:
         null = audit.training.null.value
-        return {_INDEPENDENT: NOT_BOTH, _EVERY_STEP: OF_A_STEP}.get(null, LEAD["refuted"])
+        return {INDEPENDENT: NOT_BOTH, EVERY_STEP: OF_A_STEP}.get(null, LEAD["refuted"])
     return LEAD[audit.verdict.value]
 
 
@@ -117,13 +118,15 @@ def claim_in_words(claim: Claim) -> str:
             )
         case RenyiDP():
             return (
-                f"On {near}, outcomes are nearly as likely on one as on the other, on an average: "
-                f"the Rényi divergence of order {claim.order:.12g} is at most {claim.epsilon:.12g}."
+                f"On {near}, an average of how many times as likely outcomes are on one as on the "
+                f"other has a limit: the Rényi divergence of order {claim.order:.12g} is at most "
+                f"{claim.epsilon:.12g}."
             )
         case ZCDP():
             return (
-                f"On {near}, outcomes are nearly as likely on one as on the other, on an average: "
-                f"the Rényi divergence of each order is at most {claim.rho:.12g} times the order."
+                f"On {near}, averages of how many times as likely outcomes are on one as on the "
+                f"other have a limit: the Rényi divergence of each order is at most "
+                f"{claim.rho:.12g} times the order."
             )
         case GaussianDP():
             return (
@@ -139,13 +142,17 @@ def claim_in_words(claim: Claim) -> str:
 def _times(epsilon: float) -> str:
     times = power(epsilon)
     name = f"e^{epsilon:.12g}"
-    return name if math.isinf(times) else f"{name} = {upper(times)}"
+    if times > _MOST_WRITTEN_OUT:
+        return name
+    rounded = float(upper(times))
+    return f"{name} = {rounded:,.0f}" if rounded >= 1_000.0 else f"{name} = {upper(times)}"
 
 
 def _claimed(audit: Audit) -> Iterator[str]:
     name = one_line(audit.mechanism, _MAX_NAME)
-    yield f"{name} keeps {one_line(str(audit.claim), _MAX_NAME)}. {claim_in_words(audit.claim)}"
-    if audit.training is not None and audit.training.null.value == _EVERY_STEP:
+    claim = one_line(str(audit.claim), _MAX_NAME)
+    yield f"That {name} keeps {claim}. {claim_in_words(audit.claim)}"
+    if audit.training is not None and audit.training.null.value == EVERY_STEP:
         yield training.meaning_of(audit.training)
 
 
@@ -223,7 +230,13 @@ def _sure(audit: Audit) -> Iterator[str]:
             said = wording.chance(_kind(audit), audit.alpha).removesuffix(".")
             yield f"{said}: {alpha}." if alpha != upper(audit.alpha) else f"{said}."
             if audit.training is None and not audit.is_replay:
-                yield "That covers all of the audit: every pair, every outcome, and when it ended."
+                pairs = "" if wording.is_of_samples(audit) else "every pair, "
+                yield f"That covers all of the audit: {pairs}every outcome, and when it ended."
+            if wording.is_of_others(audit):
+                yield "That is so if the tester is what its author states."
+            if audit.counterexample is not None:
+                wrong = chance_in_words(audit.counterexample.alpha)
+                yield f"The percentages are wrong with a chance of at most {wrong}."
         case "not refuted":
             bound = f" The certified bound errs with a chance of at most {alpha}."
             yield f"Finding nothing proves nothing.{bound if wording.leaks(audit) else ''}"
@@ -240,7 +253,7 @@ def _sure(audit: Audit) -> Iterator[str]:
                 "Not sure enough. A verdict would accuse a claim that holds with a chance of at "
                 f"most {alpha}."
             )
-    if audit.training is not None and audit.training.null.value != _EVERY_STEP:
+    if audit.training is not None and audit.training.null.value != EVERY_STEP:
         yield training.meaning_of(audit.training)
 
 

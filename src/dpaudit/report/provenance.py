@@ -40,6 +40,8 @@ def provenance_facts(
         for label, given, before in said
         if given or before
     )
+    if audit.target is not None:
+        yield "mechanism", one_line(audit.target, _MAX_SAID)
     if made is None:
         yield "when and where", NO_PROVENANCE
     else:

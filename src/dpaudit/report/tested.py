@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.report import training, wording
+from dpaudit.report.plain import EVERY_STEP, INDEPENDENT
 from dpaudit.report.showing import chance_in_words, count, one_line
 from dpaudit.report.terms import linked
 
@@ -35,7 +36,7 @@ def steps_of(audit: Audit) -> list[Any]:
     if audit.is_replay:
         return list(_replay(audit))
     of_samples = wording.is_of_samples(audit)
-    steps = [_samples() if of_samples else _pairs(audit)]
+    steps = [_samples(audit) if of_samples else _pairs(audit)]
     steps += (_bets if audit.tester == wording.BETS else _trials)(audit, of_samples)
     if audit.counterexample is not None:
         steps.append(_counted(audit, of_samples))
@@ -45,31 +46,28 @@ def steps_of(audit: Audit) -> list[Any]:
 def _pairs(audit: Audit) -> Any:
     return linked(
         "[Pairs|pair] of [neighbouring datasets], A and B, were chosen by these rules: {relation}. "
-        "{tried} tried.",
+        "{tried} tried, with {draws} in all.",
         relation=one_line(audit.neighbours, _MAX_RELATION) or "not recorded",
         tried=f"{count(audit.pairs_tried, 'pair')} {'was' if audit.pairs_tried == 1 else 'were'}",
+        draws=count(audit.samples, "draw"),
     )
 
 
-def _samples() -> Any:
+def _samples(audit: Audit) -> Any:
     return linked(
-        "Two lists of outputs were given, A and B. That they are independent [draws] of the "
-        "[mechanism] on two [neighbouring datasets] is taken from whoever made them."
+        "Two lists of outputs were given, A and B; {outputs} were looked at. That they are "
+        "independent [draws] of the [mechanism] on two [neighbouring datasets] is taken from "
+        "whoever made them.",
+        outputs=f"{audit.samples:,}",
     )
 
 
 def _bets(audit: Audit, of_samples: bool) -> Iterator[Any]:
-    draws = count(audit.samples, "output" if of_samples else "draw")
     if of_samples:
-        yield linked(
-            "For each output to look at, a fair coin decided from which list it came: {draws}.",
-            draws=draws,
-        )
+        yield linked("For each output to look at, a fair coin decided from which list it came.")
     else:
         yield linked(
-            "For each [draw], a fair coin decided whether the [mechanism] ran on A or on B. All "
-            "in all there were {draws}.",
-            draws=draws,
+            "For each [draw], a fair coin decided whether the [mechanism] ran on A or on B."
         )
     yield linked(
         "Programs that saw the output and not the coin guessed where it came from, and bet on it. "
@@ -103,17 +101,14 @@ def _end(audit: Audit) -> str:
 
 def _trials(audit: Audit, of_samples: bool) -> Iterator[Any]:
     if not of_samples:
-        yield linked(
-            "On each of these the [mechanism] ran equally often on A and on B. All in all there "
-            "were {draws}.",
-            draws=count(audit.samples, "draw"),
-        )
+        yield linked("On each of these the [mechanism] ran equally often on A and on B.")
     source = "" if audit.method is None else audit.method.source
+    parts = _PARTS.get(audit.tester, "{published}" if source else _UNKNOWN_PARTS)
     yield linked(
         "A tester ({tester}) compared the outputs of both sides and computed how far apart they "
-        "lie at least. {parts}",
+        f"lie at least. {parts}",
         tester=one_line(audit.tester, 60),
-        parts=_PARTS.get(audit.tester, _published(source) if source else _UNKNOWN_PARTS),
+        published=_published(source),
     )
     if audit.method is not None and not audit.method.refutes:
         yield linked(
@@ -124,7 +119,9 @@ def _trials(audit: Audit, of_samples: bool) -> Iterator[Any]:
         "Where the claim allows less than that, it is refuted. Over all trials together such a "
         "bound is too high with a probability of at most {alpha} ([alpha]).{promise}",
         alpha=chance_in_words(audit.alpha),
-        promise="" if source else " That is what the author of the tester says.",
+        promise=" That is what the author of the tester states."
+        if wording.is_of_others(audit)
+        else "",
     )
 
 
@@ -133,13 +130,14 @@ def _published(source: str) -> str:
 
 
 _HELD_OUT = (
-    "Some outputs chose {what}; the others, held out, were counted and had no say in the choice."
+    "Some outputs were used to choose {what}; the others, [held out], were looked at only then and "
+    "had no say in the choice."
 )
 _PARTS = {
     "HistogramTester": _HELD_OUT.format(what="the groups of outputs that tell A from B"),
     "HockeyStickTester": _HELD_OUT.format(what="the outcome that tells A from B best"),
-    "MMDTester": _HELD_OUT.format(what="by what outputs are compared"),
-    "RenyiTester": _HELD_OUT.format(what="how likely each output counts as on A and on B"),
+    "MMDTester": _HELD_OUT.format(what="the measure by which outputs are compared"),
+    "RenyiTester": _HELD_OUT.format(what="the function of the output that is compared"),
 }
 _WHY_NOT = "How often it accuses a claim that holds is not known for so many outputs."
 _UNKNOWN_PARTS = "How it does that, its documentation says."
@@ -167,8 +165,9 @@ def _replay(audit: Audit) -> Iterator[Any]:
         draws=count(audit.samples, "draw"),
     )
     yield linked(
-        "From these counts its probability on either side is [certified]. If the [claim] holds, "
-        "that contradicts it with a probability of at most {alpha} ([alpha]).",
+        "From these counts its probability on either side is [certified]. The [claim] is refuted "
+        "if it does not allow that; if it holds, this happens with a probability of at most "
+        "{alpha} ([alpha]).",
         alpha=chance_in_words(audit.alpha),
     )
 
@@ -180,8 +179,9 @@ def _training(audit: Audit, seen: TrainingEvidence) -> Iterator[Any]:
         canaries=training.canaries_in_words(seen),
     )
     yield linked(
-        "After the training, or step by step, each canary got a [score] from what was released. "
-        "From the scores it was guessed which canaries were in."
+        "{when} each canary got a [score] from what was released. From the scores it was guessed "
+        "which canaries were in.",
+        when="At every step" if seen.null.value == EVERY_STEP else "After the training",
     )
     if seen.deciding.test.startswith("one wealth"):
         yield linked(
@@ -191,8 +191,8 @@ def _training(audit: Audit, seen: TrainingEvidence) -> Iterator[Any]:
         )
     else:
         yield linked(
-            "Right guesses were counted or bet on ({test}). If the [claim] holds, the released "
-            "values let only so many be right, whatever canaries do to each other.",
+            "A test ({test}) says how likely so many right guesses are. If the [claim] holds, what "
+            "is released lets only so many be right, whatever canaries do to each other.",
             test=seen.deciding.test,
         )
     yield linked(
@@ -205,8 +205,8 @@ def _training(audit: Audit, seen: TrainingEvidence) -> Iterator[Any]:
 
 
 _FAIR_IF = {
-    "this claim and independent canaries": "the claim holds and canaries do nothing to each other",
-    "this claim for every step, given all before it": "every step keeps the claim",
+    INDEPENDENT: "the claim holds and canaries do nothing to each other",
+    EVERY_STEP: "every step keeps the claim",
 }
 
 

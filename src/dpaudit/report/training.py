@@ -140,7 +140,7 @@ def _at_best(finding: Finding, audit: Audit) -> str:
 
 def _evidence(finding: Finding) -> str:
     """One in so many: the chance of such evidence under the null, at most."""
-    return f"evidence {one_in(finding.log_evidence)}"
+    return one_in(finding.log_evidence)
 
 
 def gaussian_epsilon(mu: float) -> float:

@@ -23,6 +23,20 @@ if TYPE_CHECKING:
 GLUE = "\xa0"
 MAX_NAME = 40  # columns of a mechanism's name
 BETS = "BettingTester"  # the tester of an audit that bets
+PROVED = (  # exact testers of ours, whose bounds docs/mathematics.md proves
+    "HistogramTester",
+    "HockeyStickTester",
+    "MMDTester",
+    "RenyiTester",
+    "StatDP",
+    "DPSniper",
+    "DeltaSiege",
+    "NearestNeighbours",
+    "SequentialMMD",
+    "KernelRenyi",
+    "PrivacyLossBounds",
+    "FiniteOutputs",
+)  # in our mathematics
 LETTERS = {"data": "A", "neighbour": "B"}
 
 INTERRUPTED = "Interrupted: this is what was found until then."
@@ -192,6 +206,12 @@ def least_leak(audit: Audit) -> str:
 def is_of_samples(audit: Audit) -> bool:
     """Whether an audit compared two samples in hand, without datasets."""
     return audit.strongest is not None and audit.strongest.pair == NO_DATASETS
+
+
+def is_of_others(audit: Audit) -> bool:
+    """Whether the chance of a false accusation is what the author of a tester states."""
+    ours = audit.is_replay or audit.training is not None
+    return not ours and audit.tester not in (BETS, *PROVED)
 
 
 def chance(what: str, alpha: float) -> str:
