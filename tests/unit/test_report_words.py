@@ -230,6 +230,10 @@ def test_evidence_is_never_said_to_be_more_than_it_is(log_evidence: float) -> No
     assert found >= math.exp(log_evidence) / 11.0
 
 
+def test_an_infinite_loss_is_evidence_without_limit() -> None:
+    assert one_in(math.inf) == "without limit"
+
+
 @given(st.floats(1e-12, 0.999))
 def test_a_chance_in_words_is_never_less_than_the_chance(chance: float) -> None:
     text = chance_in_words(chance)

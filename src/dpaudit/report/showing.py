@@ -23,6 +23,7 @@ _CONTEXT = 2  # equal records shown before and after one that differs
 _MAX_ROWS = 40
 _MAX_WIDTH = 160  # of a record in a comparison
 _LARGEST_WRITTEN_OUT = math.log(1e12)  # evidence beyond is a power of ten
+_LEAST_WRITTEN_OUT = 1e-12
 _LARGEST_LOG = 1e15  # a power of ten with more digits says nothing more
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ROUND_NUMBERS = {
@@ -106,6 +107,8 @@ def one_in(log_evidence: float) -> str:
     """
     if not log_evidence >= math.log(2.0):
         return "none"
+    if math.isinf(log_evidence):
+        return "without limit"
     if log_evidence > _LARGEST_WRITTEN_OUT:
         tens = math.floor(min(log_evidence, _LARGEST_LOG) / math.log(10.0))
         return f"1 in {power_of_ten(tens)}"
@@ -128,9 +131,11 @@ def wealth_in_words(log_wealth: float) -> str:
 def chance_in_words(chance: float) -> str:
     """An upper bound on a probability, for a reader who does not read 1e-06.
 
-    >>> chance_in_words(1e-6), chance_in_words(0.05), chance_in_words(0.7)
-    ('one in a million', '1 in 20', '0.7')
+    >>> chance_in_words(1e-6), chance_in_words(0.05), chance_in_words(0.7), chance_in_words(1e-300)
+    ('one in a million', '1 in 20', '0.7', '1 in 10³⁰⁰')
     """
+    if chance < _LEAST_WRITTEN_OUT:
+        return f"1 in {power_of_ten(math.floor(-math.log10(chance) + 1e-9))}"
     times = 1.0 / chance * (1.0 + 1e-12)
     if times < 2.0:
         return upper(chance)
