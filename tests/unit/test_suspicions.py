@@ -28,6 +28,7 @@ from dpaudit.report import (
     saved_brief,
     write_suite,
 )
+from dpaudit.report.wording import PROVED
 from dpaudit.results import audit_from_json
 from dpaudit.testers import BettingTester, Method, is_batch_tester, method_of
 
@@ -288,6 +289,8 @@ def test_the_command_line_knows_every_tester_that_needs_no_argument() -> None:
         ):
             ready |= {name} if is_batch_tester(kind()) else set()
     assert set(TESTERS.values()) == ready
+    exact = {each for each in ready if getattr(dpaudit.testers, each).method.refutes}
+    assert set(PROVED) == exact  # what a page says of them
     assert all(method_of(getattr(dpaudit.testers, each)()).source for each in ready)
 
 

@@ -18,7 +18,7 @@ from dpaudit.report.files import refuse_special_file, write_whole
 from dpaudit.report.inside import is_inside, largest
 from dpaudit.report.inside_pages import inside_page
 from dpaudit.report.methods import methods_of, notation_of
-from dpaudit.report.plain import LEAD, SUITE, lead_of, summary_of, undecided_in_plain_words
+from dpaudit.report.plain import SUITE, lead_of, summary_of, undecided_in_plain_words
 from dpaudit.report.printing import as_pdf, find_browser
 from dpaudit.report.provenance import provenance_facts
 from dpaudit.report.rendering import figure_on_page, json_in_short, rendered
@@ -103,10 +103,13 @@ def write_suite(
     return home / _INDEX
 
 
+_COUNTED = ("refuted", "not refuted", "undecided")  # also where there are none
+
+
 def _suite_words(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The sentences on the index of a suite."""
     verdicts = Counter(entry["verdict"] for entry in entries)
-    known = {**dict.fromkeys(LEAD, 0), **verdicts}
+    known = {**dict.fromkeys(_COUNTED, 0), **verdicts}
     said = ", ".join(f"{times:,} {verdict}" for verdict, times in known.items())
     alphas = math.fsum(entry["alpha"] for entry in entries)
     together = upper(alphas) if 0.0 < alphas < 1.0 else ""

@@ -41,7 +41,6 @@ LETTERS = {"data": "A", "neighbour": "B"}
 
 INTERRUPTED = "Interrupted: this is what was found until then."
 NO_EVENT = "All draws together refute the claim; no single event was certified."
-SUSPECTED = "This decides nothing: the tester has no finite-sample guarantee."
 CAUTION = (
     "This is not a proof of privacy: a pair that was not tried, or a smaller excess, may still "
     "break the claim."

@@ -2,7 +2,7 @@
 
 from dpaudit.architecture import BatchTester, SequentialTester
 from dpaudit.testers.apt import APT
-from dpaudit.testers.delta_siege import DeltaSiege
+from dpaudit.testers.delta_siege import DeltaSiege, gaussian_mu
 from dpaudit.testers.dp_auditorium import from_dp_auditorium
 from dpaudit.testers.dp_sniper import DPSniper
 from dpaudit.testers.event_bound import Curve

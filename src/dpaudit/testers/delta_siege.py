@@ -37,15 +37,11 @@ class DeltaSiege(HeldOutTester):
     anywhere: a classifier scores outputs, thresholds at every hundredth of either side are compared
     by bounds of Clopper and Pearson at 90 % confidence, and the best is bounded on fresh outputs.
 
-    `family` says whose frontier it is:
-
-    - `"claim"`: that of the claim itself, its privacy profile. For `GaussianDP(mu)` it is the
-      frontier of Gaussian noise with the deviation `sensitivity / mu`; an `(epsilon, delta)` claim
-      says nothing of other points, and is tested at its own.
-    - `"gaussian"`, as published: an `(epsilon, delta)` claim is read as that of the Gaussian
-      mechanism with the least noise that keeps it (Balle and Wang 2018). That is more than it says:
-      what is refuted is the noise, and a mechanism of another kind may be accused although it keeps
-      its claim. The strength is the epsilon at the same delta for the noise refuted.
+    The frontier is the claim's own privacy profile: for `GaussianDP(mu)` that of Gaussian noise
+    with the deviation `sensitivity / mu`. As published, an `(epsilon, delta)` claim is read as that
+    of the Gaussian mechanism with the least noise that keeps it (Balle and Wang 2018). That is more
+    than it says, and would accuse mechanisms of another kind that keep it; here it is tested at its
+    own point. Who means the noise claims `GaussianDP(gaussian_mu(claim))`.
 
     `features` says what the logistic regression sees: `"values"`, the standardised numbers; or
     `"bits"`, as published, the 64 bits of each of the first 16 numbers. Bits are not the default,
@@ -66,23 +62,17 @@ class DeltaSiege(HeldOutTester):
     """
 
     features: Literal["values", "bits"] = "values"
-    family: Literal["claim", "gaussian"] = "claim"
     method: ClassVar[Method] = Method(
-        source="Lokna, Paradis, Dimitrov and Vechev 2023, Delta-Siege",
-        guarantee="exact",
-        assumptions=(
-            'With family="gaussian", an (epsilon, delta) claim promises the noise of the Gaussian '
-            "mechanism.",
-        ),
+        source="Lokna, Paradis, Dimitrov and Vechev 2023, Delta-Siege", guarantee="exact"
     )
     _share = Share(training=2.0 / 7.0, most=2_000_000)
 
     def __post_init__(self) -> None:
-        check_choices(self, features=("bits", "values"), family=("claim", "gaussian"))
+        check_choices(self, features=("bits", "values"))
 
     def threshold(self, claim: Claim) -> float:
         """The claim's delta; 0 for a profile, of which the excess is bounded."""
-        return allowed(self._frontier(claim))
+        return allowed(claim)
 
     def _certify(self, parts: Parts, claim: Claim, *, alpha: float, rng: Rng) -> Finding:
         learned, held_out = parts
@@ -93,23 +83,12 @@ class DeltaSiege(HeldOutTester):
         held = guesser.log_odds(held_out.table) > cut
         counts = [int(np.count_nonzero(held & side)) for side in _sides(held_out.labels)]
         draws = [int(np.count_nonzero(side)) for side in _sides(held_out.labels)]
-        return self._finding(counts, draws, claim, alpha=alpha)
+        return _finding(counts, draws, claim, alpha=alpha)
 
     def best(self, claim: Claim, draws: int, neighbour_draws: int, *, alpha: float) -> Finding:
         """What is certified if every held-out output of the data hits, and no other does."""
         n, m = self._share.held_out(draws), self._share.held_out(neighbour_draws)
-        return self._finding([n, 0], [n, m], claim, alpha=alpha)
-
-    def _frontier(self, claim: Claim) -> Claim:
-        """The claim whose profile is the frontier."""
-        if self.family == "claim" or not isinstance(claim, ApproxDP):
-            return claim
-        if claim.delta_at_epsilon == 0.0:
-            raise UnsupportedClaim(
-                f"no Gaussian noise is {claim}. Give a delta above 0, or leave out "
-                'family="gaussian".'
-            )
-        return GaussianDP(gaussian_mu(claim))
+        return _finding([n, 0], [n, m], claim, alpha=alpha)
 
     def _threshold(self, scores: Floats, rows: LabelledRows, claim: Claim) -> float:
         """The score above which outputs are expected to refute the largest strength."""
@@ -120,19 +99,13 @@ class DeltaSiege(HeldOutTester):
         )
         p = proportion_lower(hits, len(data), _DOUBT)
         q = proportion_upper(others, len(neighbour), _DOUBT)
-        _, best = strongest(self._frontier(claim), lambda level: np.asarray(p - exp(level) * q))
+        _, best = strongest(claim, lambda level: np.asarray(p - exp(level) * q))
         return float(tried[best])
 
-    def _finding(self, hits: list[int], draws: list[int], claim: Claim, *, alpha: float) -> Finding:
-        counts = np.array(hits)
-        curve = exact(counts[:1], draws[0], counts[1:], draws[1], alpha=alpha)
-        frontier = self._frontier(claim)
-        found = curve_finding(frontier, curve)
-        if frontier is claim or found.strength_lower is None:
-            return found
-        assert isinstance(claim, ApproxDP)
-        epsilon = epsilon_of_noise(found.strength_lower, claim.delta_at_epsilon)
-        return Finding(lower_bound=found.lower_bound, strength_lower=epsilon)
+
+def _finding(hits: list[int], draws: list[int], claim: Claim, *, alpha: float) -> Finding:
+    counts = np.array(hits)
+    return curve_finding(claim, exact(counts[:1], draws[0], counts[1:], draws[1], alpha=alpha))
 
 
 def gaussian_mu(claim: ApproxDP) -> float:
@@ -143,6 +116,8 @@ def gaussian_mu(claim: ApproxDP) -> float:
     0.7
     """
     epsilon, delta = claim.point
+    if delta == 0.0:
+        raise UnsupportedClaim(f"no Gaussian noise keeps {claim}: give a delta above 0.")
     low, high = 0.0, 1.0
     while GaussianDP(high).delta(epsilon) <= delta and high < _MOST:
         low, high = high, 2.0 * high
@@ -150,23 +125,6 @@ def gaussian_mu(claim: ApproxDP) -> float:
         middle = (low + high) / 2.0
         low, high = (middle, high) if GaussianDP(middle).delta(epsilon) <= delta else (low, middle)
     return high
-
-
-def epsilon_of_noise(mu: float, delta: float) -> float:
-    """The epsilon of Gaussian noise at a delta; no more than it.
-
-    >>> print(round(epsilon_of_noise(0.7, GaussianDP(0.7).delta(1.0)), 9))
-    1.0
-    """
-    profile, low, high = GaussianDP(mu), 0.0, 1.0
-    if profile.delta(0.0) <= delta:
-        return 0.0
-    while profile.delta(high) > delta and high < _MOST:
-        low, high = high, 2.0 * high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if profile.delta(middle) > delta else (low, middle)
-    return low
 
 
 def _sides(labels: Labels) -> tuple[Labels, Labels]:
