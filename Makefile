@@ -11,7 +11,7 @@ LIBRARIES := opendp diffprivlib dp-accounting pure-ldp multi-freq-ldpy python-dp
 PINNED := scikit-learn==1.6.1 numpy==1.26.4
 BIN := $(VENV)/bin
 TYPED := src tests $(wildcard benchmarks experiments)
-STUDIES := table1 false_positives table2 running_time scaled_gd sample_size peers sequential_figures field_of_testers
+STUDIES := table1 false_positives table2 running_time scaled_gd sample_size peers sniper_figures sequential_figures field_of_testers
 
 # Test workers are the parallelism; a pool of threads inside each only makes them wait for each other.
 PYTEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1

@@ -188,6 +188,26 @@ def peers(lines: list[Line]) -> list[list[str]]:
     return [[*heads, *(f"ours, {size / 1e6:g} M draws" for size in sizes)], *rows]
 
 
+def sniper_figures(lines: list[Line]) -> list[list[str]]:
+    """Our DP-Sniper beside theirs: the least and the most that the runs of a row certified."""
+
+    def between(low: str, high: str) -> str:
+        return f"{float(low):.3g} to {float(high):.3g}" if low else "none"
+
+    rows = [
+        [
+            line["row"],
+            f"{float(line['true_epsilon']):.3g}",
+            between(line["their_lowest"], line["their_highest"]),
+            between(line["lowest"], line["highest"]),
+            between(line["lowest_reversed"], line["highest_reversed"]),
+        ]
+        for line in lines
+    ]
+    heads = ["mechanism", "true", "theirs, three seeds", f"ours, {lines[0]['runs']} seeds"]
+    return [[*heads, "ours, sides exchanged"], *rows]
+
+
 def floats(lines: list[Line]) -> list[list[str]]:
     """One line for each source of noise: what its bits showed, the bound rounded down."""
     rows = [

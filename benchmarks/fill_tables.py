@@ -24,6 +24,7 @@ from experiment_tables import (
     running_time,
     sample_size,
     scaled_gd,
+    sniper_figures,
     table1,
     table2,
 )
@@ -257,6 +258,7 @@ TABLES: dict[str, Callable[[list[Line]], list[list[str]]]] = {
     "false_positives": false_positives,
     "peers": peers,
     "sequential_figures": sequential_figures,
+    "sniper_figures": sniper_figures,
     "floats": floats,
     "independent": independent_canaries,
     "independent_validity": independent_validity,
