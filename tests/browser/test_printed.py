@@ -20,6 +20,7 @@ from reported import (
     refuted,
     refuted_in_batches,
     trained,
+    trained_independently,
     undecided,
 )
 
@@ -35,7 +36,7 @@ AUDITS: dict[str, Any] = {
     "batches-refuted": refuted_in_batches,
     "samples": of_samples,
     "training": trained,
-    "independent-canaries": lambda: trained("independent"),
+    "independent-canaries": trained_independently,
     "words": of_words,
 }
 PAPER = {"A4": (8.27, 11.69), "letter": (8.5, 11.0)}  # inches
