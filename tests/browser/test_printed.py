@@ -97,6 +97,7 @@ def test_an_empty_page_would_be_seen() -> None:
     assert filled(page) == 0.1
 
 
+@pytest.mark.usefixtures("browser")  # it takes seconds, so only where pages are tested
 def test_a_real_browser_prints_a_page_that_says_what_the_page_says(
     program: Any, tmp_path: Path
 ) -> None:
