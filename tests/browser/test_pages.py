@@ -14,6 +14,7 @@ from reported import (
     of_words,
     refuted_in_batches,
     trained,
+    trained_independently,
     verdicts,
 )
 
@@ -33,7 +34,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     audits |= {"broken-inside": broken_inside(), "cannot-follow": cannot_follow()}
     audits |= {"batches": not_refuted_in_batches(), "batches-refuted": refuted_in_batches()}
     audits |= {"samples": of_samples(), "training": trained()}
-    audits |= {"independent-canaries": trained("independent")}
+    audits |= {"independent-canaries": trained_independently()}
     for name, audit in audits.items():
         write_report(audit, folder / f"{name}.html")
     write_suite(audits.values(), folder / "suite")

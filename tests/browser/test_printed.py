@@ -20,6 +20,7 @@ from reported import (
     refuted,
     refuted_in_batches,
     trained,
+    trained_independently,
     undecided,
 )
 
@@ -35,7 +36,7 @@ AUDITS: dict[str, Any] = {
     "batches-refuted": refuted_in_batches,
     "samples": of_samples,
     "training": trained,
-    "independent-canaries": lambda: trained("independent"),
+    "independent-canaries": trained_independently,
     "words": of_words,
 }
 PAPER = {"A4": (8.27, 11.69), "letter": (8.5, 11.0)}  # inches
@@ -96,6 +97,7 @@ def test_an_empty_page_would_be_seen() -> None:
     assert filled(page) == 0.1
 
 
+@pytest.mark.usefixtures("browser")  # it takes seconds, so only where pages are tested
 def test_a_real_browser_prints_a_page_that_says_what_the_page_says(
     program: Any, tmp_path: Path
 ) -> None:

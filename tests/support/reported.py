@@ -18,6 +18,7 @@ from dpaudit.results import (
     Audit,
     Counterexample,
     Evidence,
+    Null,
     PairRecord,
     Tally,
     Verdict,
@@ -114,12 +115,21 @@ def refuted_in_batches() -> Audit:
 
 
 @cache
-def trained(assume: Any = "nothing") -> Audit:
-    """A training whose canaries show: scores in and out lie three deviations apart."""
-    plan = dpaudit.training.canaries(300, rng=11)
-    scores = np.random.default_rng(1).normal(size=300) + 3.0 * plan.bits
-    claim = dpaudit.GaussianDP(1.0)
-    return dpaudit.training.one_run(scores, plan, claim, assume=assume, name="train", rng=7)
+def trained() -> Audit:
+    """A training whose canaries show: scores in and out lie four deviations apart."""
+    plan = dpaudit.training.canaries(120, rng=11)
+    scores = np.random.default_rng(1).normal(size=120) + 4.0 * plan.bits
+    return dpaudit.training.one_run(scores, plan, dpaudit.GaussianDP(1.0), name="train", rng=7)
+
+
+def trained_independently() -> Audit:
+    """The same, decided by the test that takes canaries to be independent."""
+    found = trained()
+    assert found.training is not None
+    first, second, *others = found.training.findings
+    training = replace(found.training, findings=(second, first, *others))
+    assert training.null is Null.INDEPENDENT_CANARIES
+    return replace(found, training=training)
 
 
 @cache

@@ -171,14 +171,17 @@ def test_ctrl_c_ends_the_browser_and_leaves_nothing(
     assert names(here) == ["one.json"]
 
 
-@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((".", "--pdf", "audit.pdf"), "a PDF is the page of one audit"),
         (("one.json", "--pdf", "audit.html"), "does not end in .pdf"),
+        (("one.json", "--pdf", "folder.pdf"), "is a folder, which a file would replace"),
         (("one.json", "--pdf", "no/audit.pdf"), "--pdf: there is no folder"),
     ],
 )
-def test_what_cannot_be_a_pdf_is_said_in_a_line(arguments: tuple[str, ...], words: str) -> None:
+def test_what_cannot_be_a_pdf_is_said_in_a_line(
+    here: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    (here / "folder.pdf").mkdir()
     assert words in error_line(run("report", *arguments))

@@ -156,7 +156,7 @@ def _page(
 ) -> Path:
     audit = read_either(file)
     page = file.with_suffix(".html") if output is None else output
-    if page.is_dir():
+    if page.is_dir() and option == "--output":
         page = page / file.with_suffix(".html").name
     if page.resolve() == file.resolve():
         raise Refusal(f"{option}: {page} is the audit itself. Name a page, such as audit.html.")

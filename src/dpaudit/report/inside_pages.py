@@ -117,19 +117,36 @@ def _summary(found: InsideAudit) -> Iterator[Answer]:
 
 def _found(found: InsideAudit) -> str:
     if found.verdict.value in ("undecided", "cannot follow"):
-        return f"{_capital(one_line(found.reason, 240))}"
+        return _capital(one_line(found.reason, 240))
     if not found.broken:
         times = count(found.transcripts, "run")
         return f"Of {times} of the code that were recorded, none broke the claim."
-    if (likely := likelihood(found)) and found.log_wealth == 0.0:
-        return f"In one run of the code: {likely}"
-    return f"{_capital(evidence(found))}."
+    if not _by_bets(found):
+        likely = likelihood(found)
+        return f"In one run of the code: {likely}" if likely else f"{_capital(evidence(found))}."
+    return (
+        f"The losses of {count(found.transcripts, 'run')} of the code are more than the claim "
+        f"allows on average: evidence of {one_in(found.log_wealth)}."
+    )
+
+
+def _by_bets(found: InsideAudit) -> bool:
+    """Whether many losses broke the claim, and not a single one."""
+    return found.log_wealth != 0.0 and not math.isinf(found.log_wealth)
+
+
+def _finding(found: InsideAudit) -> str:
+    is_bet = found.broken and _by_bets(found)
+    said = f"evidence {one_in(found.log_wealth)}" if is_bet else evidence(found)
+    return f"{found.name}, claimed {found.claim}: {said}."
 
 
 def _sure(found: InsideAudit) -> str:
     if not found.broken:
-        return "Finding nothing proves nothing. The losses that were seen are exact."
-    if found.log_wealth == 0.0 or math.isinf(found.log_wealth):
+        return (
+            "Finding nothing proves nothing. The losses that were seen are exact, up to rounding."
+        )
+    if not _by_bets(found):
         return (
             "There is no chance in it: the loss is computed from the noise that the code asked "
             "for, and the claim rules it out."
@@ -143,7 +160,7 @@ def _page_of(found: InsideAudit) -> dict[str, Any]:
     raw, whole = json_in_short(found.to_json())
     pair = found.pair
     return {
-        "finding": f"{found.name}, claimed {found.claim}: {evidence(found)}.",
+        "finding": _finding(found),
         "meaning": MEANINGS[found.verdict.value],
         "reason": one_line(found.reason, _MAX_REASON),
         "facts": list(_facts(found)),

@@ -116,18 +116,8 @@ def claim_in_words(claim: Claim) -> str:
                 f"one as on the other, plus a probability of {upper(claim.delta_at_epsilon)} "
                 "(delta)."
             )
-        case RenyiDP():
-            return (
-                f"On {near}, an average of how many times as likely outcomes are on one as on the "
-                f"other has a limit: the Rényi divergence of order {claim.order:.12g} is at most "
-                f"{claim.epsilon:.12g}."
-            )
-        case ZCDP():
-            return (
-                f"On {near}, averages of how many times as likely outcomes are on one as on the "
-                f"other have a limit: the Rényi divergence of each order is at most "
-                f"{claim.rho:.12g} times the order."
-            )
+        case RenyiDP() | ZCDP():
+            return f"On {near}, {_on_average(claim)}"
         case GaussianDP():
             return (
                 f"Outputs on {near} are at least as hard to tell apart as numbers from two bell "
@@ -136,6 +126,17 @@ def claim_in_words(claim: Claim) -> str:
     return (
         f"On {near}, no outcome is more than e^epsilon times as likely on one as on the other, "
         "plus a delta. The claim is the curve that names the delta for each epsilon."
+    )
+
+
+def _on_average(claim: RenyiDP | ZCDP) -> str:
+    if isinstance(claim, RenyiDP):
+        divergence = f"of order {claim.order:.12g} is at most {claim.epsilon:.12g}."
+    else:
+        divergence = f"of each order is at most {claim.rho:.12g} times the order."
+    return (
+        "an average of how many times as likely outcomes are on one as on the other has a limit: "
+        f"the Rényi divergence {divergence}"
     )
 
 

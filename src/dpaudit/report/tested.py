@@ -79,7 +79,7 @@ def _bets(audit: Audit, of_samples: bool) -> Iterator[Any]:
         "probability of at most {alpha} ([alpha]). {end}",
         goal=one_in_number(audit.alpha),
         alpha=chance_in_words(audit.alpha),
-        end=_end(audit),
+        end="It did." if audit.refuted else "It did not.",
     )
 
 
@@ -91,12 +91,6 @@ def one_in_number(alpha: float) -> str:
     """
     goal = 1.0 / alpha
     return f"{goal:,.0f}" if goal < 1e12 else f"{goal:.3g}"
-
-
-def _end(audit: Audit) -> str:
-    if audit.refuted:
-        return "It did."
-    return "It did not."
 
 
 def _trials(audit: Audit, of_samples: bool) -> Iterator[Any]:
