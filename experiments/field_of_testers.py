@@ -44,7 +44,7 @@ class Sizes:
     runs: int = 10
     tight_runs: int = 400
     draws: int = 5_000
-    tight_draws: int = 2_000
+    tight_draws: int = 1_000
 
     def runs_of(self, row: FieldRow) -> int:
         """Runs of a row."""
