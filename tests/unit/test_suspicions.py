@@ -28,6 +28,7 @@ from dpaudit.report import (
     saved_brief,
     write_suite,
 )
+from dpaudit.report.methods_of_testers import OF_TESTERS
 from dpaudit.report.wording import PROVED
 from dpaudit.results import audit_from_json
 from dpaudit.testers import BettingTester, Method, is_batch_tester, method_of
@@ -291,6 +292,9 @@ def test_the_command_line_knows_every_tester_that_needs_no_argument() -> None:
     assert set(TESTERS.values()) == ready
     exact = {each for each in ready if getattr(dpaudit.testers, each).method.refutes}
     assert set(PROVED) == exact  # what a page says of them
+    assert set(OF_TESTERS) == ready  # and by which formulas
+    for statement in OF_TESTERS.values():
+        assert "<math" in "".join([statement.html["text"], *statement.html["formulas"]])
     assert all(method_of(getattr(dpaudit.testers, each)()).source for each in ready)
 
 

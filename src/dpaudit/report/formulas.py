@@ -1,16 +1,20 @@
 r"""Formulas as MathML, which browsers draw themselves: no script and nothing from the network.
 
-It reads the little TeX that `methods.py` is written in: letters, numbers, `_`, `^`, `\frac`,
+It reads the little TeX of our methods: letters, numbers, `_`, `^`, `\frac`,
 `\sqrt`, names of functions and the symbols below.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from html import escape
+from typing import Any
+
+from dpaudit.report.figures.canvas import needed
 
 # Each has a name of its own in HTML, too.
-_SYMBOLS = ("alpha", "delta", "epsilon", "mu", "nu", "rho", "Phi", "pi")
+_SYMBOLS = ("alpha", "delta", "epsilon", "lambda", "mu", "nu", "rho", "tau", "phi", "Phi", "pi")
 _OPERATORS = ("le", "ge", "sdot")
 _BIG = ("prod", "sum")
 _WORDS = ("log", "Pr", "Bin", "MMD", "TV", "mean", "least", "most")
@@ -117,3 +121,29 @@ def _command(name: str, tokens: Tokens) -> str:
 def _is_single(inside: str) -> bool:
     """Whether the text is exactly one element without others inside."""
     return re.fullmatch(r"<(m[ino])(?: [^>]*)?>[^<]*</\1>", inside) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One part of a method: what it says in words, as formulas (TeX), and where it comes from."""
+
+    title: str
+    text: str
+    formulas: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def html(self) -> dict[str, Any]:
+        """All of it for a page, with formulas as MathML."""
+        markup = needed("markupsafe").Markup
+        return {
+            "title": self.title,
+            "text": prose(self.text),
+            "formulas": [markup(mathml(formula)) for formula in self.formulas],
+            "source": self.source,
+        }
+
+
+def prose(text: str) -> Any:
+    """A text with formulas as HTML."""
+    return needed("markupsafe").Markup(with_formulas(text))

@@ -6,7 +6,7 @@ What is stated here is proved in docs/mathematics.md, which the comments name by
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.claims import (
@@ -19,8 +19,8 @@ from dpaudit.claims import (
     point_of,
 )
 from dpaudit.report import wording
-from dpaudit.report.figures.canvas import needed
-from dpaudit.report.formulas import mathml, with_formulas
+from dpaudit.report.formulas import Statement, prose
+from dpaudit.report.methods_of_testers import OF_TESTERS, OWN, TRIALS
 
 if TYPE_CHECKING:
     from dpaudit.inside import InsideAudit
@@ -38,27 +38,6 @@ NOTATION_OF_TRAININGS = (
     "accusation that was accepted. Logarithms are natural. dpaudit's documentation proves each "
     "statement (The mathematics)."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """One part of a method: what it says in words, as formulas (TeX), and where it comes from."""
-
-    title: str
-    text: str
-    formulas: tuple[str, ...] = ()
-    source: str = ""
-
-    @property
-    def html(self) -> dict[str, Any]:
-        """All of it for a page, with formulas as MathML."""
-        markup = needed("markupsafe").Markup
-        return {
-            "title": self.title,
-            "text": prose(self.text),
-            "formulas": [markup(mathml(formula)) for formula in self.formulas],
-            "source": self.source,
-        }
 
 
 # Section 1.
@@ -191,54 +170,6 @@ _SHOWS_OF[ZCDP] = Statement(
     formulas=(_RENYI_SHOWS, r"\rho \ge \sup_a \frac{R_a}{a}"),
     source="Bun and Steinke 2016; van Erven and Harremoës 2014",
 )
-# Section 7.
-_TRIALS = Statement(
-    title="Many trials",
-    text="Trial $t$ may err with a probability of at most its share of $\\alpha$, half of it in "
-    "each direction; an audit that makes only one trial gives it all of $\\alpha$. The shares add "
-    "up to at most $\\alpha$.",
-    formulas=(r"\alpha_t = \frac{6 \alpha}{\pi^2 t^2}",),
-    source="Kong, Medina, Ribero and Syed 2023, algorithm 1",
-)
-_EVENTS = Statement(
-    title="Events",
-    text="The event $E$ is chosen on some of the outputs. On the others, held out, its probability "
-    "is bounded from below on one side and from above on the other, each with half of the trial's "
-    "share (the bound exact, which is the usual one). The claim is refuted if the bound exceeds "
-    "its delta.",
-    formulas=(r"\sup_E P(E) - e^\epsilon Q(E) \ge p_\least - e^\epsilon q_\most",),
-    source="Clopper and Pearson 1934; other bounds that can be asked for: Hoeffding 1963, Gilbert "
-    "and McMillan 2018",
-)
-_RENYI = Statement(
-    title="A Rényi divergence",
-    text="A function $h$ of the output is learned on some of the outputs. On the others the two "
-    "means are bounded, and with them the divergence of order $a$. The claim is refuted if the "
-    "bound exceeds what it allows.",
-    formulas=(r"R_a \ge \frac{a}{a - 1} \log \mean_P[e^{(a - 1) h}] - \log \mean_Q[e^{a h}]",),
-    source="Birrell et al. 2021; Waudby-Smith and Ramdas 2023 for the bounds on means",
-)
-_MMD = Statement(
-    title="The maximum mean discrepancy",
-    text="It is estimated from separate blocks of outputs, so that a bound on the mean of "
-    "independent values applies. For a kernel between 0 and 1, a claim bounds it through the "
-    "total variation $\\TV$.",
-    formulas=(r"\MMD \le \sqrt{2} \TV(P, Q) \le \sqrt{2} \delta(0)",),
-    source="Gretton et al. 2012; Waudby-Smith and Ramdas 2023",
-)
-_OWN = Statement(
-    title="The tester",
-    text="The tester gives a lower bound on a divergence of its own, and a threshold that no "
-    "mechanism with this claim exceeds. The claim is refuted if the bound exceeds the threshold. "
-    "That the bound is too high with a probability of at most the share of $\\alpha$ is what its "
-    "author states; dpaudit proves nothing about it.",
-)
-_OF_TESTERS = {
-    "HistogramTester": _EVENTS,
-    "HockeyStickTester": _EVENTS,
-    "RenyiTester": _RENYI,
-    "MMDTester": _MMD,
-}
 # Section 11.
 _STOPPED = Statement(
     title="The stopped wealth",
@@ -350,11 +281,6 @@ def notation_of(audit: Audit) -> Any:
     return prose(NOTATION if audit.training is None else NOTATION_OF_TRAININGS)
 
 
-def prose(text: str) -> Any:
-    """A text with formulas as HTML."""
-    return needed("markupsafe").Markup(with_formulas(text))
-
-
 def methods_inside(found: InsideAudit) -> list[Statement]:
     """The methods of an audit inside."""
     point = point_of(found.claim)
@@ -374,8 +300,8 @@ def _of_bets(audit: Audit) -> list[Statement]:
 
 
 def _of_trials(audit: Audit) -> list[Statement]:
-    trials = [] if wording.is_of_samples(audit) else [_TRIALS]
-    return [*trials, _OF_TESTERS.get(audit.tester, _OWN)]
+    trials = [] if wording.is_of_samples(audit) else [TRIALS]
+    return [*trials, OF_TESTERS.get(audit.tester, OWN)]
 
 
 def _certificate(audit: Audit) -> list[Statement]:
