@@ -94,8 +94,8 @@ _CURVE_DISTANCE = Statement(
     title="The distance from the trade-off curve",
     text="Past outputs choose a set, by the ratio of kernel densities, and a level. What every new "
     "pair says of the distance below, $a$ and $b$ being its errors, is averaged, less a band by "
-    "the law of the iterated logarithm. The band rests on a normal approximation, so nothing is proved "
-    "for so many outputs.",
+    "the law of the iterated logarithm. The band rests on a normal approximation, so nothing is "
+    "proved for so many outputs.",
     formulas=(r"\frac{1 - \delta(\epsilon) - a - e^\epsilon b}{1 + e^\epsilon}",),
     source="Kutta, Dunsche, Wei and Zikas 2026",
 )
