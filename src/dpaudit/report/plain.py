@@ -279,7 +279,7 @@ def _means(audit: Audit) -> Iterator[str]:
         case _:
             yield "There is no conclusion, in either direction."
             advice = wording.suspicion if audit.suspected else undecided_in_plain_words
-            yield advice(audit)[1]
+            yield advice(audit)[1].replace(wording.GLUE, " ")
 
 
 def _tried(audit: Audit) -> str:
