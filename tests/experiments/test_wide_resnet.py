@@ -176,6 +176,7 @@ def test_claims_are_those_of_the_accountant(wide_resnet: ModuleType, steps: int)
     event = accounting.PoissonSampledDpEvent(size.rate, accounting.GaussianDpEvent(size.sigma))
     right = from_dp_accounting(accounting.SelfComposedDpEvent(event, steps))
     saved = wide_resnet.claim_for(size, steps)
+    last = 1.1e-8  # where a saved curve ends; it stays there, a weaker claim and never a wrong one
     for level in np.linspace(0.0, 8.0, 17):
         exact = right.delta(level)
-        assert exact * (1 - 1e-9) <= saved.delta(level) <= 1.05 * exact + 1e-12
+        assert exact * (1 - 1e-9) <= saved.delta(level) <= max(1.05 * exact, last)

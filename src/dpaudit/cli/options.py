@@ -163,10 +163,14 @@ def choice(name: str, *choices: str, words: str) -> Callable[[Command], Command]
     return click.option(name, type=kind, default=default, show_default=True, help=words)
 
 
-tester = choice(
+tester = click.option(
     "--tester",
-    *(BETTING, *TESTERS),
-    words="How to test outputs: bet on them as they come, or run a batch test on all at once.",
+    type=click.Choice((BETTING, *TESTERS)),
+    default=BETTING,
+    show_default=True,
+    metavar="NAME",
+    help="How to test outputs: bet on them as they come, or run a batch test on all at once: "
+    f"{', '.join(TESTERS)}.",
 )
 seed = count("--seed", "The same seed gives the same result (rng= in Python).", least=0)
 floats = choice(
