@@ -13,6 +13,7 @@ from reported import (
     of_samples,
     of_words,
     refuted_in_batches,
+    suspected,
     trained,
     trained_independently,
     verdicts,
@@ -22,7 +23,7 @@ from dpaudit.report import write_report, write_suite
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 VERDICTS = ("refuted", "not-refuted", "undecided", "broken-inside", "cannot-follow")
-METHODS = ("batches", "batches-refuted", "samples", "training", "independent-canaries")
+METHODS = ("batches", "batches-refuted", "suspected", "samples", "training", "independent-canaries")
 NAMES = (*VERDICTS, *METHODS, "words", "suite/index")
 
 
@@ -33,7 +34,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     audits: dict[str, Any] = {**verdicts(), "words": of_words()}
     audits |= {"broken-inside": broken_inside(), "cannot-follow": cannot_follow()}
     audits |= {"batches": not_refuted_in_batches(), "batches-refuted": refuted_in_batches()}
-    audits |= {"samples": of_samples(), "training": trained()}
+    audits |= {"samples": of_samples(), "training": trained(), "suspected": suspected()}
     audits |= {"independent-canaries": trained_independently()}
     for name, audit in audits.items():
         write_report(audit, folder / f"{name}.html")

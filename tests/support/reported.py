@@ -115,6 +115,14 @@ def refuted_in_batches() -> Audit:
 
 
 @cache
+def suspected() -> Audit:
+    """Accused by a tester whose guarantee is asymptotic."""
+    near = dpaudit.pairs([([1.0], [-1.0])])
+    tester = dpaudit.testers.APT()
+    return dpaudit.audit(noisy_sum, dpaudit.PureDP(0.5), near, tester=tester, rng=7, samples=4_000)
+
+
+@cache
 def trained() -> Audit:
     """A training whose canaries show: scores in and out lie four deviations apart."""
     plan = dpaudit.training.canaries(120, rng=11)

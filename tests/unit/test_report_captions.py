@@ -15,6 +15,7 @@ from reported import (
     refuted,
     refuted_in_batches,
     replayed,
+    suspected,
     trained,
     undecided,
 )
@@ -30,6 +31,7 @@ AUDITS: dict[str, Callable[[], Audit]] = {
     "undecided": undecided,
     "batches": not_refuted_in_batches,
     "batches, refuted": refuted_in_batches,
+    "suspected": suspected,
     "samples": of_samples,
     "replay": replayed,
     "training": trained,

@@ -106,7 +106,7 @@ def _trials(audit: Audit, of_samples: bool) -> Iterator[Any]:
     )
     if audit.method is not None and not audit.method.refutes:
         yield linked(
-            "Where the claim allows less than that, the tester accuses it. {why}", why=_WHY_NOT
+            "Where the [claim] allows less than that, the tester accuses it. {why}", why=_WHY_NOT
         )
         return
     yield linked(
