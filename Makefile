@@ -42,7 +42,7 @@ test-nightly: $(VENV)/.dev ## the property tests with many more examples, new on
 	@$(PYTEST_ENV) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest --quiet -n $(WORKERS) tests/property
 	@$(PYTEST_ENV) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest --quiet -n $(WORKERS) -m nightly tests
 
-test-browser: $(VENV)/.browser ## the pages in headless Chromium, with and without scripts (needs chromium and npm)
+test-browser: $(VENV)/.browser ## the pages in headless Chromium, with and without scripts (needs chromium, poppler and npm)
 	@$(PYTEST_ENV) DPAUDIT_BROWSER=required $(BIN)/python -m pytest --quiet tests/browser
 
 format: $(VENV)/.dev ## format the code and fix what ruff can fix
