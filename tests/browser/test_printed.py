@@ -66,6 +66,16 @@ def filled(page: npt.NDArray[np.uint8]) -> float:
     return 0.0 if len(rows) == 0 else float(rows[-1] + 1) / len(page)
 
 
+def printed(browser: Any, paper: str, folder: Path, pdftoppm: str) -> list[npt.NDArray[np.uint8]]:
+    """The page that is open, as the browser prints it."""
+    width, height = PAPER[paper]
+    size = {"paperWidth": width, "paperHeight": height}
+    said = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, **size})
+    pdf = folder / "page.pdf"
+    pdf.write_bytes(base64.b64decode(said["data"]))
+    return pages_of(pdf, pdftoppm)
+
+
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("printed")
@@ -82,14 +92,23 @@ def test_no_printed_page_is_nearly_empty(
     browser: Any, program: Any, made: Path, tmp_path: Path, name: str, paper: str
 ) -> None:
     browser.get((made / f"{name}.html").as_uri())
-    width, height = PAPER[paper]
-    size = {"paperWidth": width, "paperHeight": height}
-    printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, **size})
-    pdf = tmp_path / "page.pdf"
-    pdf.write_bytes(base64.b64decode(printed["data"]))
-    pages = pages_of(pdf, program("pdftoppm"))
+    pages = printed(browser, paper, tmp_path, program("pdftoppm"))
     assert 1 <= len(pages) <= 9
     assert [round(filled(page), 2) for page in pages if filled(page) < MIN_FILLED] == []
+
+
+@pytest.mark.parametrize("paper", PAPER)
+def test_no_suite_of_any_length_ends_on_a_nearly_empty_page(
+    browser: Any, program: Any, made: Path, tmp_path: Path, paper: str
+) -> None:
+    """More than a page of lines, one fewer each time: the last page ends anywhere."""
+    browser.get((made / "suite" / "index.html").as_uri())
+    least = []
+    for left in range(len(AUDITS) * 4, 12, -1):
+        pages = printed(browser, paper, tmp_path, program("pdftoppm"))
+        least.append((round(min(map(filled, pages)), 2), left))
+        browser.execute_script("document.querySelector('.suite tbody tr:last-child').remove()")
+    assert [each for each in least if each[0] < MIN_FILLED] == []
 
 
 def test_an_empty_page_would_be_seen() -> None:
