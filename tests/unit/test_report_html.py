@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reported import NASTY, noisy_sum, not_refuted, of_words, refuted, verdicts
+from reported import (
+    NASTY,
+    noisy_sum,
+    not_refuted,
+    of_words,
+    refuted,
+    suspected,
+    verdicts,
+)
 
 import dpaudit
 from dpaudit.neighbours import Pair
@@ -318,6 +326,15 @@ def test_a_suite_links_a_page_for_each_audit(tmp_path: Path) -> None:
     assert "3 audits: 1 refuted, 1 not refuted, 1 undecided." in said
     assert "2-DP" in said
     assert f"{refuted().samples:,}" in said
+
+
+def test_a_suite_adds_up_only_the_chances_that_are_proved(tmp_path: Path) -> None:
+    def index_of(*audits: Audit) -> str:
+        return squeezed(re.sub("<[^>]+>", "", write_suite(audits, tmp_path).read_text("utf-8")))
+
+    assert "added up: 2e-06. What" in index_of(refuted(), refuted())
+    assert "added up: 2e-06. Audits by testers" in index_of(refuted(), suspected(), refuted())
+    assert "added up" not in index_of(suspected())
 
 
 def test_a_suite_without_audits_is_an_index(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ FALSE_ACCUSATION = (
     "Each audit accuses a claim that holds with a small probability. That any of these audits does "
     "is at most as likely as all of that added up:"
 )
+UNPROVED = "Audits by testers that can only suspect are left out: no such chance is proved of them."
 SUITE_UNTESTED = (
     "What the audits did not look at stands on each page: other datasets, other versions of the "
     "code, whatever is not an output, and what several outputs reveal together."
@@ -111,11 +112,13 @@ def _suite_words(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     verdicts = Counter(entry["verdict"] for entry in entries)
     known = {**dict.fromkeys(_COUNTED, 0), **verdicts}
     said = ", ".join(f"{times:,} {verdict}" for verdict, times in known.items())
-    alphas = math.fsum(entry["alpha"] for entry in entries)
+    proved = [entry["alpha"] for entry in entries if entry["alpha"] is not None]
+    alphas = math.fsum(proved)
     together = upper(alphas) if 0.0 < alphas < 1.0 else ""
+    unproved = f" {UNPROVED}" if len(proved) < len(entries) else ""
     return {
         "summary": f"{count(len(entries), 'audit')}: {said}.",
-        "together": f"{FALSE_ACCUSATION} {together}." if together else "",
+        "together": f"{FALSE_ACCUSATION} {together}.{unproved}" if together else "",
         "verdicts": [(verdict, SUITE[verdict]) for verdict in known if verdict in verdicts],
         "untested": SUITE_UNTESTED,
     }
@@ -143,6 +146,8 @@ def _suite_row(audit: Audit | InsideAudit) -> dict[str, Any]:
         return {**row, "mechanism": audit.name, "leak": leak, "draws": draws}
     by_draws = cast("Audit", audit)
     leak, draws = wording.least_leak(by_draws) or "nothing", f"{by_draws.samples:,}"
+    if by_draws.method is not None and not by_draws.method.refutes:
+        row["alpha"] = None
     return {**row, "mechanism": by_draws.mechanism, "leak": leak, "draws": draws}
 
 
