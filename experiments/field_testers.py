@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -50,21 +50,6 @@ FIELD: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("privacy loss bounds", "PrivacyLossBounds", {}),
     ("finite outputs", "FiniteOutputs", {}),
 )
-_KONG = "Kong, Medina, Ribero and Syed 2023, DP-Auditorium"
-# Of testers that state none themselves.
-SOURCES = {
-    BETTING: "Ville 1939, Étude critique de la notion de collectif; docs/mathematics.md",
-    "histogram": f"{_KONG}; Clopper and Pearson 1934",
-    "histogram, Gilbert-McMillan": "Gilbert and McMillan 2018, Property testing for differential "
-    "privacy",
-    "hockey-stick": f"{_KONG}; Clopper and Pearson 1934",
-    "hockey-stick, Hoeffding": _KONG,
-    "Rényi": f"{_KONG}; Waudby-Smith and Ramdas 2023, Estimating means of bounded random variables "
-    "by betting",
-    "Rényi, Chernoff": f"{_KONG}, corrected",
-    "MMD": f"{_KONG}; Gretton et al. 2012, A kernel two-sample test",
-    "MMD, paper's rule": _KONG,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +70,8 @@ class Outcome:
 
 
 def names() -> list[str]:
-    """The testers of the field that are there."""
-    return [name for name, kind, _ in FIELD if hasattr(testers, kind)]
+    """The testers of the field."""
+    return [name for name, _, _ in FIELD]
 
 
 @functools.cache
@@ -115,8 +100,7 @@ def tester_named(name: str) -> BettingTester | BatchTester:
 
 def method_named(name: str) -> Method:
     """Where a tester comes from, and what its accusations are worth."""
-    stated = stated_method(tester_named(name))
-    return stated if stated.source else replace(stated, source=SOURCES.get(name, ""))
+    return stated_method(tester_named(name))
 
 
 def look(
